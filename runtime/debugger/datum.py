@@ -1,4 +1,4 @@
-"""`debug_datum`: what TVM's debug executor knows of a graph and of its last run, by TVM's names."""
+"""`debug_datum`: the facts about a graph and its last run, under the names of TVM's debug executor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .dump import graph_dump
 
 
 class DebugResult:
-    """Nodes as the graph dump has them; tensors and the table of the last run.
+    """The nodes of the graph dump, and the tensors and the table of the last run.
 
-    tensors: the dumped tensors by key. table: the table, sorted by time or not.
+    tensors: returns the dumped tensors by key. table: returns the table, sorted by time or not.
     """
 
     def __init__(self, graph: Graph, tensors: Callable[[], Mapping[str, Tensor]], table: Callable[[bool], str]):
@@ -43,7 +43,7 @@ class DebugResult:
         return dict(self._tensors())
 
     def get_debug_result(self, sort_by_time: bool = True) -> str:
-        """The table of the last run."""
+        """Return the table of the last run."""
         return self._table(sort_by_time)
 
     def display_debug_result(self, sort_by_time: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""The debugger's folder: the graph, every tensor of a run, and its times, in files by TVM's names."""
+"""The debugger's folder: the graph, every tensor of a run, and its times, in files with TVM's names."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ LAYERS = "output_tensors.layers.json"
 _FOLDER = "_tvmdbg_device_CPU_0"
 
 
-def tensor_key(node: str, place: int, output: int) -> str:
+def tensor_key(node: str, position: int, output: int) -> str:
     """Return the name of a tensor in `output_tensors.params`."""
-    return f"{node}____topo-index:{place}____output-num:{output}"
+    return f"{node}____topo-index:{position}____output-num:{output}"
 
 
 class DumpFolder:
-    """`<root>/_tvmdbg_device_CPU_0`, for nobody else to read.
+    """The folder `<root>/_tvmdbg_device_CPU_0`, which only its owner can read.
 
-    root: made where it is not there; None: a new temporary folder. Raises FrontendError when it cannot be written.
+    root: created unless it exists; None: a new temporary folder. Raises FrontendError when it cannot be written.
     """
 
     path: Path
@@ -38,7 +38,7 @@ class DumpFolder:
     def __init__(self, root: str | PathLike[str] | None = None):
         try:
             self.root = Path(tempfile.mkdtemp(prefix="tvmdbg_") if root is None else root)
-            self._made = root is None or not self.root.exists()
+            self._owns_root = root is None or not self.root.exists()
             self.path = self.root / _FOLDER
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -52,12 +52,12 @@ class DumpFolder:
         return path
 
     def remove(self) -> None:
-        """Remove what was dumped; the root, too, if it was made for it."""
-        shutil.rmtree(self.root if self._made else self.path, ignore_errors=True)
+        """Remove the dumps, and the root if it was created for them."""
+        shutil.rmtree(self.root if self._owns_root else self.path, ignore_errors=True)
 
 
 def graph_dump(graph: Graph) -> str:
-    """The graph for tools: inputs by name, functions as ops, and shape and dtype of a node's first output."""
+    """Return the graph for tools: inputs by name, functions as ops, and shape and dtype of a node's first output."""
     data: dict[str, Any] = json.loads(graph.to_json())
     for position, node in enumerate(data["nodes"]):
         entry = graph.entries[graph.rows[position]] if graph.nodes[position].outputs else None
@@ -69,7 +69,7 @@ def graph_dump(graph: Graph) -> str:
 
 
 def dumped(graph: Graph, tensors: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
-    """Every output of every node, arguments too, as it is called in `output_tensors.params`."""
+    """Return every output of every node, including arguments, under its name in `output_tensors.params`."""
     return {
         tensor_key(graph.nodes[position].name, position, output): array
         for position, outputs in enumerate(tensors)
@@ -78,7 +78,7 @@ def dumped(graph: Graph, tensors: Sequence[Sequence[Tensor]]) -> dict[str, Tenso
 
 
 def layers_dump(graph: Graph, layers: Mapping[str, Sequence[str]]) -> str:
-    """JSON: layer -> the keys of the tensors that were made with its part in them."""
+    """Return JSON: layer -> the keys of the tensors to which it contributes."""
     keys: dict[str, list[str]] = {}
     for position, node in enumerate(graph.nodes):
         for layer in layers.get(node.name, ()):
@@ -87,13 +87,13 @@ def layers_dump(graph: Graph, layers: Mapping[str, Sequence[str]]) -> str:
 
 
 def trace_dump(nodes: Sequence[tuple[str, float, Sequence[str]]]) -> str:
-    """A Chrome trace of nodes, given as name, seconds and layers, one after the other from 0 on."""
+    """Return a Chrome trace of nodes (name, seconds and layers) that run one after the other from 0 on."""
     events: list[dict[str, object]] = []
     start = 0.0
     for name, seconds, layers in nodes:
-        around = {"tid": 1, "pid": 1, "name": name}
-        about = {"args": {"layers": list(layers)}} if layers else {}
-        events.append({"ts": start * 1e6, **around, "ph": "B", **about})
+        common = {"tid": 1, "pid": 1, "name": name}
+        arguments = {"args": {"layers": list(layers)}} if layers else {}
+        events.append({"ts": start * 1e6, **common, "ph": "B", **arguments})
         start += seconds
-        events.append({"ts": start * 1e6, **around, "ph": "E"})
+        events.append({"ts": start * 1e6, **common, "ph": "E"})
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""`GraphModuleDebug`: a graph module that dumps, times, stops and watches, as TVM's debug executor has it."""
+"""`GraphModuleDebug`, TVM's debug executor: a graph module that dumps, times, stops and watches."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from .table import Row, debug_table, layer_table
 class GraphModuleDebug(GraphModule):
     """A graph module for debugging.
 
-    module: what `lib["debug_create"]("default", dev)` gives. device: a list of one device, as TVM has it.
-    graph_json_str: the graph, which has to be the module's; None for that. dump_root: where the dump folder is made; a
-    temporary folder when None. origins: the layers behind the nodes, where the module does not know them.
+    module: the result of `lib["debug_create"]("default", dev)`. device: a list of one device, as in TVM.
+    graph_json_str: the module's graph, or None. dump_root: the folder of the dump folder; None for a temporary one.
+    origins: the layers behind the nodes, if the module does not know them.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class GraphModuleDebug(GraphModule):
         """The folder of the dumps."""
         return str(self.folder.path)
 
-    # Names of TVM's that its own tests use.
+    # TVM's tests use these names.
     _dump_path = dump_path
 
     @property
@@ -121,7 +121,7 @@ class GraphModuleDebug(GraphModule):
         layers: bool = False,
         width: int | None = None,
     ) -> str:
-        """As `run`, but the table is what comes back, with the columns that are asked for, and lines of a width."""
+        """Measure as `run` does, and return the table, with optional columns and lines of a width."""
         self._measure_and_dump(Timing(number, repeat, 1))
         return debug_table(self.rows, times=times, layers=layers, width=width)
 
@@ -136,13 +136,13 @@ class GraphModuleDebug(GraphModule):
         self.folder.write(TRACE, trace_dump(nodes))
 
     def debug_table(self, *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
-        """The table of the last `run`, with start and end of nodes, or with their layers, where asked for."""
+        """Return the table of the last `run`, optionally with start and end of nodes, or with their layers."""
         return debug_table(self.rows, sort_by_time=sort_by_time, times=times, layers=layers)
 
     def by_layer(self) -> dict[str, float]:
-        """Microseconds of CPU time of each layer in the last `run`, longest first; together those of all nodes.
+        """Return the CPU microseconds of each layer in the last `run`, longest first; their sum is that of all nodes.
 
-        A node's time is measured; its layers share it by the work that each is worth. "" are nodes of no known layer.
+        The time of a node is measured, and its layers share it by their work. "" stands for nodes of no known layer.
         """
         microseconds: dict[str, float] = {}
         for row in self.rows:
@@ -152,7 +152,7 @@ class GraphModuleDebug(GraphModule):
         return dict(sorted(microseconds.items(), key=lambda item: -item[1]))
 
     def layer_table(self, width: int | None = None) -> str:
-        """The time of layers in the last `run`, and what part of it is an estimate; names fit lines of a width."""
+        """Return a table of the time of layers in the last `run`, and its estimated part, with lines of a width."""
         estimated: dict[str, float] = {}
         for row in self.rows:
             if row.output == 1 and self.origins.get(row.node, Origin()).estimated:
@@ -173,7 +173,7 @@ class GraphModuleDebug(GraphModule):
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
     ) -> list[list[float]]:
-        """CPU seconds of every node, arguments included, which take none: a list of repeats for each."""
+        """Return the CPU seconds of every node, a list of repeats for each; those of arguments are 0."""
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )
@@ -182,7 +182,7 @@ class GraphModuleDebug(GraphModule):
     def _individual(self, timing: Timing) -> list[tuple[float, ...]]:
         timing.check()
         self.module.begin()
-        # Every node is timed on what the nodes before it made.
+        # Every node is timed on the results of the nodes before it.
         return [self._timed(position, timing).results for position in range(len(self.module.graph.nodes))]
 
     def _timed(self, position: int, timing: Timing) -> BenchmarkResult:
@@ -206,7 +206,7 @@ class GraphModuleDebug(GraphModule):
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
     ) -> BenchmarkResult:
-        """CPU seconds of one node, after a run up to it; 0 for an argument. Raises FrontendError for no such node."""
+        """Time one node in CPU seconds, after a run up to it; 0 for an argument. Raises FrontendError for no node."""
         (position,) = self.stepper.places(index)
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
@@ -216,22 +216,22 @@ class GraphModuleDebug(GraphModule):
         return self._timed(position, timing)
 
     def _run_to(self, last: int) -> None:
-        """Run the nodes up to one, which is among them."""
+        """Run the nodes up to and including one."""
         self.module.begin()
         for position in range(last + 1):
             self.module.run_node(position)
 
     def _run_kept(self, seconds: list[tuple[float, ...]]) -> list[Row]:
-        """Run once, and keep all tensors; the rows of the table."""
+        """Run once, keep all tensors, and return the rows of the table."""
         graph = self.module.graph
         executor = self.module
         executor.begin()
         kept: list[list[Tensor]] = []
         rows: list[Row] = []
         for position, node in enumerate(graph.nodes):
-            start, began = _now(), time.perf_counter()
+            start, before = _now(), time.perf_counter()
             executor.run_node(position)
-            end = start + datetime.timedelta(seconds=time.perf_counter() - began)
+            end = start + datetime.timedelta(seconds=time.perf_counter() - before)
             kept.append([np.array(executor.entries[number]) for number in graph.entries_of(position)])
             if node.is_argument:
                 continue
@@ -257,11 +257,11 @@ class GraphModuleDebug(GraphModule):
     def debug_get_output(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, node: str | int, out: Tensor | None = None, *, as_stored: bool = False
     ) -> NDArray:
-        """The first output of a node of a name or number, as its kernel stores it; or the value of a layer, in the
-        layout that the model has it in, unless it is wanted `as_stored`.
+        """Return the first output of a node, by name or number, as its kernel stores it; or the value of a layer, in
+        the model's layout unless you ask for it `as_stored`.
 
-        From the last `run`, else of a run up to there. Raises FrontendError for an unknown name, and for a layer
-        that has no tensor, as a kernel computes it together with others.
+        It is from the last `run`, or else from a run up to there. Raises FrontendError for an unknown name, and for a
+        layer that has no tensor because a kernel computes it together with others.
         """
         position = self.stepper.value_of(node)
         if self._tensors is None:
@@ -274,25 +274,25 @@ class GraphModuleDebug(GraphModule):
         return view(array) if out is None else view(out).copyfrom(array)
 
     def execute_node(self, node: str | int) -> NDArray:
-        """Run up to a node of a name or number, and return its first output as its kernel stores it.
+        """Run up to a node, by name or number, and return its first output as its kernel stores it.
 
-        Errors as of `debug_get_output`.
+        Raises the errors of `debug_get_output`.
         """
         self._tensors = None
         return self.debug_get_output(node, as_stored=True)
 
     def first_bad(self, **inputs: object) -> Finding | None:
-        """Run up to the first node that makes NaN or Inf of numbers that are finite; None when there is none."""
+        """Run up to the first node that turns finite numbers into NaN or Inf; None if there is none."""
         self.set_input(None, None, **inputs)
         self.stepper.reset()
         return self.stepper.first_bad()
 
     def break_at(self, name: str | int) -> None:
-        """Let `resume` stop after the node of a name or number, or after every node that serves a layer."""
+        """Let `resume` stop after a node, by name or number, or after every node that serves a layer."""
         self.stepper.break_at(name)
 
     def inject(self, name: str | int, value: Any, output: int = 0) -> None:
-        """Put a tensor in the place of a node's output from now on; see `Stepper.inject`."""
+        """Replace a node's output by a tensor from now on; see `Stepper.inject`."""
         self.stepper.inject(name, value, output)
 
     def restart(self) -> None:
@@ -308,7 +308,7 @@ class GraphModuleDebug(GraphModule):
         return self.stepper.resume()
 
     def profile(self, collectors: object = None, **inputs: object) -> Report:
-        """The metrics of every call of one run, after one that warms up; durations are CPU time of all threads."""
+        """Return the metrics of every call of one run, after a warm-up run; durations are CPU time of all threads."""
         if collectors:
             raise PipelineError(expectation("profile", "no collectors", str(collectors)))
         self.set_input(None, None, **inputs)
@@ -361,7 +361,7 @@ def _now() -> datetime.datetime:
 def create(
     graph_json_str: str, libmod: HasLibrary, device: object = None, dump_root: str | PathLike[str] | None = None
 ) -> GraphModuleDebug:
-    """A debug module of a graph in JSON and a library that has its functions; errors as `graph_executor.create`."""
+    """Return a debug module of a graph in JSON and a library; raises the errors of `graph_executor.create`."""
     check_cpu(device, "debug_executor.create")
     params = getattr(libmod, "params", None)
     module = DebugModule(GraphExecutor(read_graph(graph_json_str), library_of(libmod).library, params))

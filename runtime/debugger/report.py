@@ -1,4 +1,4 @@
-"""The report of `profile()`: the calls of one run with their metrics, as TVM's report has them."""
+"""The report of `profile()`: the calls of one run with the metrics of TVM's report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...support.names import shown
 
 _FIRST = ("Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes")
 CLOCK = "CPU time of all threads"
-"""How durations are measured, in the configuration."""
+"""The name, in the configuration, of the clock that measures durations."""
 _UNITS = {"Duration (us)": "microseconds", "Percent": "percent", "Count": "count"}
 
 Metric: TypeAlias = str | int | float
@@ -23,16 +23,16 @@ Metrics: TypeAlias = Mapping[str, Metric]
 
 @dataclass(frozen=True)
 class Report:
-    """A profiled run: the metrics of its calls, of the device as a whole, and how it was run."""
+    """A profiled run: the metrics of its calls and of the device as a whole, and its configuration."""
 
     calls: tuple[Metrics, ...]
     device_metrics: Mapping[str, Metrics]
     configuration: Metrics
     layers: tuple[tuple[tuple[str, float], ...], ...] = ()
-    """Per call the layers behind it, and what part of it each is worth."""
+    """For each call, the layers behind it, and the share of each."""
 
     def table(self, sort: bool = True, aggregate: bool = True, col_sums: bool = True) -> str:
-        """Text for people. aggregate: calls of one function with arguments of the same shapes are one row."""
+        """Return a readable table. aggregate: calls of one function with arguments of the same shapes are one row."""
         rows = _aggregated(self.calls) if aggregate else [dict(call) for call in self.calls]
         if sort:
             rows.sort(key=lambda row: -float(row["Duration (us)"]))
@@ -54,7 +54,7 @@ class Report:
     __str__ = table
 
     def csv(self) -> str:
-        """A line per call."""
+        """Return the report as CSV, with a line for each call."""
         out = io.StringIO()
         columns = _columns(self.calls)
         writer = csv.writer(out, lineterminator="\n")
@@ -63,27 +63,27 @@ class Report:
         return out.getvalue()
 
     def json(self) -> str:
-        """Every metric with its unit: `{"calls": [{"Name": {"string": ..}, "Count": {"count": 1}, ..}], ..}`."""
+        """Return all metrics and units: `{"calls": [{"Name": {"string": ..}, "Count": {"count": 1}, ..}], ..}`."""
         data = {
-            "calls": [_spelled(call) for call in self.calls],
-            "device_metrics": {device: _spelled(metrics) for device, metrics in self.device_metrics.items()},
-            "configuration": _spelled(self.configuration),
+            "calls": [_with_units(call) for call in self.calls],
+            "device_metrics": {device: _with_units(metrics) for device, metrics in self.device_metrics.items()},
+            "configuration": _with_units(self.configuration),
         }
         return json.dumps(data, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> Report:
-        """The inverse of `json`, without layers. Raises FrontendError for a text that no report gives."""
+        """Read the JSON of `json`; the report has no layers. Raises FrontendError for any other text."""
         try:
             data = json.loads(text)
-            calls = tuple(_plain(call) for call in data["calls"])
-            devices = {device: _plain(metrics) for device, metrics in data["device_metrics"].items()}
-            return Report(calls, devices, _plain(data["configuration"]))
+            calls = tuple(_without_units(call) for call in data["calls"])
+            devices = {device: _without_units(metrics) for device, metrics in data["device_metrics"].items()}
+            return Report(calls, devices, _without_units(data["configuration"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FrontendError(expectation("profile report", "the JSON that a report gives", repr(error))) from error
 
     def by_layer(self) -> dict[str, float]:
-        """Microseconds of each layer, longest first; they add up to those of all calls."""
+        """Return the microseconds of each layer, longest first; they add up to those of all calls."""
         microseconds: dict[str, float] = {}
         for call, parts in zip(self.calls, self.layers, strict=True):
             for layer, share in parts:
@@ -97,7 +97,7 @@ def _columns(rows: Sequence[Metrics]) -> list[str]:
 
 
 def _aggregated(calls: Sequence[Metrics]) -> list[dict[str, Metric]]:
-    """Calls of one function on arguments of the same shapes as one; what differs among them is left out."""
+    """Merge calls of one function on arguments of the same shapes; fields that differ among them become empty."""
     groups: dict[tuple[Metric, ...], dict[str, Metric]] = {}
     for call in calls:
         key = tuple(call.get(name, "") for name in ("Hash", "Name", "Argument Shapes", "Device"))
@@ -133,11 +133,11 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _plain(metrics: Mapping[str, Mapping[str, Metric]]) -> dict[str, Metric]:
+def _without_units(metrics: Mapping[str, Mapping[str, Metric]]) -> dict[str, Metric]:
     return {name: next(iter(value.values())) for name, value in metrics.items()}
 
 
-def _spelled(metrics: Metrics) -> dict[str, dict[str, Metric]]:
+def _with_units(metrics: Metrics) -> dict[str, dict[str, Metric]]:
     return {
         name: {_UNITS.get(name, "count" if isinstance(value, int) else "string"): value}
         for name, value in metrics.items()

@@ -1,4 +1,4 @@
-"""Running a graph node by node: steps, breakpoints, tensors kept on the way and tensors put in."""
+"""Running a graph node by node: steps, breakpoints, and tensors that you inspect or inject."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Stop(NamedTuple):
     node: str
     layers: tuple[str, ...]
     outputs: tuple[Tensor, ...]
-    """Copies."""
+    """Copies of its outputs."""
 
     def __str__(self) -> str:
-        behind = f" (layers {', '.join(map(shown, self.layers))})" if self.layers else ""
+        layers = f" (layers {', '.join(map(shown, self.layers))})" if self.layers else ""
         shapes = ", ".join(f"{array.dtype.name}{list(array.shape)}" for array in self.outputs)
-        return f"node {self.place} '{shown(self.node)}'{behind} -> {shapes}"
+        return f"node {self.place} '{shown(self.node)}'{layers} -> {shapes}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The first node whose output is not finite, though what it reads is."""
+    """The first node whose output is not finite, although its inputs are."""
 
     stop: Stop
     output: int
@@ -45,12 +45,12 @@ class Finding:
     count: int
     """The number of elements that are not finite."""
     index: tuple[int, ...]
-    """The first of them."""
+    """The index of the first of them."""
 
     def data(self) -> dict[str, object]:
-        """For programs: everything but the tensors."""
-        about = {"node": self.stop.node, "place": self.stop.place, "layers": self.stop.layers}
-        return {**about, "output": self.output, "kind": self.kind, "count": self.count, "index": self.index}
+        """Return everything except the tensors, for programs."""
+        node = {"node": self.stop.node, "place": self.stop.place, "layers": self.stop.layers}
+        return {**node, "output": self.output, "kind": self.kind, "count": self.count, "index": self.index}
 
     def __str__(self) -> str:
         where = f" at {list(self.index)}" if self.index else ""
@@ -58,9 +58,10 @@ class Finding:
 
 
 class Stepper:
-    """A run of a graph that stops where it is told to.
+    """A run of a graph that stops at breakpoints.
 
-    origins: the layers behind the nodes. A name is that of a node, or else of a layer: then all nodes that serve it.
+    origins: the layers behind the nodes. A name is that of a node, or else of a layer, and means all nodes that serve
+    it.
     """
 
     def __init__(self, executor: GraphExecutor, origins: Mapping[str, Origin]):
@@ -72,7 +73,7 @@ class Stepper:
         self._next = 0
 
     def reset(self) -> None:
-        """Begin again before the first node; breakpoints and injected tensors stay."""
+        """Return to the start, before the first node; breakpoints and injected tensors stay."""
         self._next = 0
 
     @property
@@ -80,15 +81,15 @@ class Stepper:
         return self._next >= len(self._order)
 
     def layers(self, place: int) -> tuple[str, ...]:
-        """The layers behind a node."""
+        """Return the layers behind a node."""
         return self.origins.get(self.executor.graph.nodes[place].name, Origin()).layers
 
     def gives(self, position: int) -> tuple[str, ...]:
-        """The layers whose value a node gives."""
+        """Return the layers whose value a node computes."""
         return self.origins.get(self.executor.graph.nodes[position].name, Origin()).results
 
     def places(self, name: str | int) -> list[int]:
-        """The nodes of a name or number; raises FrontendError when there are none."""
+        """Return the nodes with a name or number; raises FrontendError if there are none."""
         nodes = self.executor.graph.nodes
         if isinstance(name, int):
             if not 0 <= name < len(nodes):
@@ -103,9 +104,9 @@ class Stepper:
         return positions
 
     def value_of(self, name: str | int) -> int:
-        """The node that gives the value of a name or number: a node, or a layer.
+        """Return the node that computes the value of a node or layer, by name or number.
 
-        Raises FrontendError where there is none, as for a layer in the middle of a kernel.
+        Raises FrontendError if there is none, as for a layer in the middle of a kernel.
         """
         positions = self.places(name)
         nodes = self.executor.graph.nodes
@@ -115,29 +116,29 @@ class Stepper:
             if name in self.gives(position):
                 return position
         last = nodes[positions[-1]].name
-        beside = [layer for layer in self.layers(positions[-1]) if layer != name]
+        others = [layer for layer in self.layers(positions[-1]) if layer != name]
         expected = f"a tensor of layer '{shown(name)}'"
-        together = f"together with {', '.join(map(shown, beside))}" if beside else "as a step on the way"
-        if given := self.gives(positions[-1]):
-            together = f"on the way to the value of {', '.join(map(shown, given))}"
-        got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
-        raise FrontendError(expectation("debugger", expected, got))
+        role = f"together with {', '.join(map(shown, others))}" if others else "as a step on the way"
+        if results := self.gives(positions[-1]):
+            role = f"on the way to the value of {', '.join(map(shown, results))}"
+        actual = f"none: node '{last}' computes it {role} (PassContext config relay.FuseOps.max_depth=1 parts them)"
+        raise FrontendError(expectation("debugger", expected, actual))
 
     def move(self, name: str | int) -> Move:
-        """Return the move of a layer's value from how it is stored to how the model has it; none for a node, whose
-        tensors are as its kernel stores them.
+        """Return the move of a layer's value from its stored layout to the model's; none for a node, whose value is as
+        its kernel stores it.
         """
         node = self.executor.graph.nodes[self.value_of(name)].name
         origin = self.origins.get(node, Origin())
         return dict(zip(origin.results, origin.moves, strict=True)).get(str(name), ()) if name != node else ()
 
     def shown(self, name: str | int, array: Tensor) -> Tensor:
-        """Return the value of a name: of a layer as the model has it, of a node as its kernel stores it."""
+        """Return the value of a layer in the model's layout, or that of a node as its kernel stores it."""
         move = self.move(name)
         return np.array(moved(array, move), order="C") if move else array
 
     def break_at(self, name: str | int) -> None:
-        """Stop after the node of a name or number, or after every node that serves a layer."""
+        """Stop after a node, by name or number, or after every node that serves a layer."""
         self.breaks.update(self.places(name))
 
     def clear(self) -> None:
@@ -146,10 +147,10 @@ class Stepper:
         self._injected.clear()
 
     def inject(self, name: str | int, value: Array, output: int = 0) -> None:
-        """Put a tensor in the place of what a node makes, in this run and later ones, until `clear`.
+        """Replace a node's output by a tensor, in this run and later ones, until `clear`.
 
-        It has to have the dtype and shape of the node's output, or of the layer's in the model; raises FrontendError
-        where it has not.
+        The tensor must have the dtype and shape of the node's output, or of the layer's in the model; raises
+        FrontendError otherwise.
         """
         position = self.value_of(name)
         graph = self.executor.graph
@@ -191,11 +192,11 @@ class Stepper:
         return Stop(position, self.executor.graph.nodes[position].name, self.layers(position), outputs)
 
     def outputs(self, place: int) -> list[Tensor]:
-        """The tensors of a node, which a run overwrites."""
+        """Return the tensors of a node, which a run overwrites."""
         return [self.executor.entries[number] for number in self.executor.graph.entries_of(place)]
 
     def resume(self, visit: Callable[[Stop], object] | None = None) -> Stop | None:
-        """Run on up to a breakpoint; None when all nodes have run. visit: called after each node."""
+        """Continue up to a breakpoint; None when all nodes have run. visit: called after each node."""
         while (stop := self.step()) is not None:
             if visit is not None:
                 visit(stop)
@@ -204,9 +205,9 @@ class Stepper:
         return None
 
     def first_bad(self) -> Finding | None:
-        """Run on to the first node that makes NaN or Inf; arguments that hold any are told of first.
+        """Continue to the first node whose output has NaN or Inf; arguments that have any count first.
 
-        None when all numbers are finite. Integers always are.
+        None when all numbers are finite, as integers always are.
         """
         graph = self.executor.graph
         if self._next == 0:
@@ -221,19 +222,19 @@ class Stepper:
 
 
 def not_finite(stop: Stop) -> Finding | None:
-    """Return what is wrong in the first output of a node that is not finite; None when all are."""
+    """Return a finding about the first output of a node that is not finite; None when all are."""
     for output, array in enumerate(stop.outputs):
         if not is_floating(array):
             continue
         bad = ~np.isfinite(array)
         if bad.any():
             nan = np.isnan(array)
-            where = nan if nan.any() else bad
-            first = tuple(int(axis[0]) for axis in np.nonzero(where)) if array.ndim else ()
+            mask = nan if nan.any() else bad
+            first = tuple(int(axis[0]) for axis in np.nonzero(mask)) if array.ndim else ()
             return Finding(stop, output, "NaN" if nan.any() else "Inf", int(bad.sum()), first)
     return None
 
 
 def is_floating(array: Array) -> bool:
-    """Return whether an array holds floats, ml_dtypes' among them."""
+    """Return whether an array holds floats, including those of ml_dtypes."""
     return array.dtype.kind == "f" or "float" in array.dtype.name

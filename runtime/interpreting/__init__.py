@@ -1,1 +1,1 @@
-"""Programs of which only values decide some steps: control flow, texts and the language, which Python interprets."""
+"""Programs that Python interprets because values decide some steps: control flow, texts and the language."""

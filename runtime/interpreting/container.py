@@ -1,4 +1,4 @@
-"""Values of programs by TVM's names: `ADT` for data types and tuples, `ConstructorValue` for what constructors made."""
+"""Values of programs by TVM's names: `ADT` for data types and tuples, `ConstructorValue` for values of constructors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Named(Protocol):
 
 
 class _IsFields(type):
-    """A virtual machine gives Python's tuples for tuples."""
+    """The type of `ADT`, which counts tuples as instances because a virtual machine returns them."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, tuple) or (isinstance(instance, Adt) and not isinstance(instance, ConstructorValue))
@@ -57,5 +57,5 @@ class String(str):
 
 
 def tuple_object(fields: Sequence[Any] = ()) -> tuple[Any, ...]:
-    """Fields as the value of a tuple."""
+    """Return fields as the value of a tuple."""
     return tuple(fields)

@@ -1,4 +1,4 @@
-"""Programs of which only values decide some steps, as plain data: regions of steps, and values by name."""
+"""Programs in which values decide some steps, as plain data: regions of steps, and values by name."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ Value: TypeAlias = "Array | Known | list[Value] | dict[Any, Any] | tuple[Value, 
 
 
 class Adt:
-    """A value of an algebraic data type: what a constructor made of its fields. TVM's names."""
+    """A value of an algebraic data type: a constructor with its fields, under TVM's names."""
 
     __slots__ = ("fields", "name", "tag")
 
     def __init__(self, tag: int, name: str, fields: Sequence[Any] = ()):
         self.tag = tag
-        """The place of the constructor among those of its type."""
+        """The position of the constructor among those of its type."""
         self.name = name
-        """The constructor's."""
+        """The name of the constructor."""
         self.fields = tuple(fields)
 
     @property
@@ -56,7 +56,7 @@ class Adt:
         return len(self.fields)
 
     def __repr__(self) -> str:
-        # What is inside may be deep.
+        # Fields may nest deeply.
         return f"{self.name}({', '.join(f'{f.name}(..)' if isinstance(f, Adt) else repr(f) for f in self.fields)})"
 
 
@@ -70,7 +70,7 @@ class Reference:
 
 
 class Closure:
-    """A region, and the values that it reads from where it was made."""
+    """A region, and the values that it captured where it was created."""
 
     __slots__ = ("captured", "name", "region")
 
@@ -81,7 +81,7 @@ class Closure:
 
 
 CARRIED = {"Loop": (2, 2, 1), "Scan": (0, 0, 0), "While": (0, 0, 0)}
-"""The begin of the loop-carried values among the inputs of the step, the inputs of its body, and the body's outputs."""
+"""The positions of the first carried value: in the inputs of the step, in the inputs and the outputs of its body."""
 
 
 @dataclass(eq=False)
@@ -89,30 +89,30 @@ class Step:
     """A step of a region."""
 
     inputs: tuple[str, ...]
-    """Names of values; "" for one that is left out."""
+    """Names of values; "" for one that is omitted."""
     outputs: tuple[str, ...]
     layer: str
-    """Its name, for errors."""
+    """The name that errors show."""
     kind: str = ""
-    """`If`, `Loop`, `Scan` or `While`, or `Host` for what Python does; empty for what is compiled."""
+    """`If`, `Loop`, `Scan`, `While`, or `Host` for a step that Python does; empty for one that is compiled."""
     bodies: Mapping[str, Region] = field(default_factory=lambda: dict[str, "Region"]())
     attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     source: object = None
-    """The name by which the frontend knows it."""
+    """The node of the frontend that this step is for."""
     demanded: set[str] = field(default_factory=lambda: set[str]())
-    """Values that a stretch from here is specialised for."""
+    """Values for which a stretch from here is specialised."""
     tail: bool = False
-    """True if its own region returns exactly what the region that runs for it returns, and so need not wait."""
+    """True if its region returns exactly the results of the region that runs for it, and so need not wait for it."""
     renames: bool = False
     """True if its output is its input under another name."""
 
     def reads(self) -> set[str]:
-        """The names of values that it takes from where it stands, its bodies' included."""
+        """Return the names of values that it, or a body of it, reads from its surroundings."""
         return {name for name in self.inputs if name}.union(*(body.free() for body in self.bodies.values()))
 
     @cached_property
     def unchanged(self) -> frozenset[int]:
-        """Return the positions of loop-carried values that no iteration changes."""
+        """The positions of carried values that no iteration changes."""
         body, (_, entering, leaving) = self.bodies["body"], CARRIED[self.kind]
         pairs = zip(body.inputs[entering:], body.outputs[leaving:], strict=False)
         same = (body.origin(after) == before for before, after in islice(pairs, self.carried))
@@ -132,7 +132,7 @@ class Region:
     outputs: tuple[str, ...]
     steps: list[Step]
     constants: Mapping[str, Array]
-    """Values known before anything runs; looked up by name, decoded when asked for."""
+    """Values known before anything runs, by name; each is decoded on access."""
     parent: Region | None = None
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Region:
         self._dead: dict[tuple[int, int], Sequence[str]] = {}
 
     def splice(self, at: int, steps: Sequence[Step]) -> None:
-        """Put `steps` in the place of the one at `at`."""
+        """Replace the step at `at` by `steps`."""
         self.steps[at : at + 1] = steps
         self._reads.clear()
         self._taken.clear()
@@ -150,24 +150,24 @@ class Region:
         self._dying = None
 
     def free(self) -> set[str]:
-        """The names that it takes from around."""
+        """Return the names of the values that it reads from around it."""
         return set(self.reads(0)) - set(self.inputs)
 
     def reads(self, at: int) -> tuple[str, ...]:
-        """The names of values that steps from `at` on, and the outputs, take from before."""
+        """Return the names of earlier values that steps from `at` on, and the outputs, read."""
         if at not in self._reads:
             self._reads[at] = self._read(self.steps[at:], self.outputs)
         return self._reads[at]
 
     def taken(self, at: int, never: Container[str]) -> tuple[str, ...]:
-        """The names of values that code for steps from `at` on may take, up to one of a kind that `never` has any."""
+        """Return the names of earlier values that steps read from `at` on, up to the first of a kind in `never`."""
         if at not in self._taken:
             end = next((k for k in range(at, len(self.steps)) if self.steps[k].kind in never), len(self.steps))
             self._taken[at] = self._read(self.steps[at:end], ())
         return self._taken[at]
 
     def _read(self, steps: Sequence[Step], outputs: Sequence[str]) -> tuple[str, ...]:
-        """The names of values that steps, and then outputs, take from before."""
+        """Return the names of earlier values that steps, and then outputs, read."""
         produced: set[str] = set()
         names: dict[str, None] = {}
         for step in steps:
@@ -177,13 +177,13 @@ class Region:
         return tuple(name for name in names if name not in self.constants)
 
     def needed_after(self, at: int) -> set[str]:
-        """The names of values that steps from `at` on, or the outputs, take."""
+        """Return the names of values that steps from `at` on, or the outputs, read, constants among the outputs."""
         return set(self.reads(at)) | set(self.outputs)
 
     def origin(self, name: str) -> str:
-        """The value that another one is the same as, as far as steps only pass it on."""
-        makers = {output: step for step in self.steps for output in step.outputs}
-        while (step := makers.get(name)) is not None:
+        """Return the name of the value that steps only pass on under `name`."""
+        producers = {output: step for step in self.steps for output in step.outputs}
+        while (step := producers.get(name)) is not None:
             at = step.outputs.index(name)
             if step.renames:
                 name = step.inputs[0]
@@ -194,7 +194,7 @@ class Region:
         return name
 
     def dead(self, begin: int, end: int) -> Sequence[str]:
-        """The names of values that steps from `begin` to before `end` are the last to read."""
+        """Return the names of values whose last reader is among the steps from `begin` to before `end`."""
         if self._dying is None:
             last = {name: index for index, step in enumerate(self.steps) for name in step.reads()}
             self._dying = [[] for _ in self.steps]
@@ -205,7 +205,7 @@ class Region:
         return self._dead[begin, end]
 
     def constant(self, name: str) -> Array | None:
-        """A constant by name, of this region or one around it."""
+        """Return a constant by name, of this region or one around it."""
         region: Region | None = self
         while region is not None:
             if name in region.constants:
@@ -215,18 +215,18 @@ class Region:
 
 
 class Environment:
-    """The values of a region that runs, on top of those of the region around it."""
+    """The values of a running region, with those of the region around it behind them."""
 
     __slots__ = ("around", "region", "values")
 
     def __init__(self, region: Region, values: dict[str, Value], around: Environment | None = None):
         self.region = region
         self.values = values
-        """By name; more come as steps are done."""
+        """The values by name; steps add theirs as they run."""
         self.around = around
 
     def find(self, name: str) -> Value | type[Missing]:
-        """A value by name; `Missing` for constants, and for names that nothing has."""
+        """Return a value by name; `Missing` for constants and for unknown names."""
         scope: Environment | None = self
         while scope is not None:
             if name in scope.values:
@@ -235,7 +235,7 @@ class Environment:
         return Missing
 
     def among(self, names: Iterable[str]) -> dict[str, Value]:
-        """Those of the values of these names that are no constants."""
+        """Return the values with these names that are no constants."""
         near = self.values
         values: dict[str, Value] = {}
         for name in names:
@@ -257,16 +257,16 @@ class Environment:
         return value
 
     def array(self, name: str) -> Array:
-        """A tensor by name."""
+        """Return a tensor by name."""
         return tensor(self[name], name)
 
 
 class Missing:
-    """No value."""
+    """The result of a search that found no value."""
 
 
 def tensor(value: Value, name: str) -> Array:
-    """The array of a value; raises FrontendError for a sequence or nothing."""
+    """Return the array of a value; raises FrontendError for a sequence or None."""
     if isinstance(value, Known):
         return value.array
     if not isinstance(value, np.ndarray):
@@ -275,7 +275,7 @@ def tensor(value: Value, name: str) -> Array:
 
 
 def computed(value: Value) -> Value:
-    """A value as one that code is not specialised for, and that is no constant of the program."""
+    """Return a value with nothing `Known`, so that code is not specialised for it, and without the program's arrays."""
     if isinstance(value, list):
         return [computed(item) for item in value]
     return value.array.copy() if isinstance(value, Known) else value
@@ -283,13 +283,13 @@ def computed(value: Value) -> Value:
 
 def released(values: Sequence[Value], inputs: Iterable[Value]) -> list[Any]:
     """Return the results of a call as the caller's own: none shares memory with an input, a constant or another."""
-    held: dict[int, list[Array]] = {}
+    arrays: dict[int, list[Array]] = {}
 
     def fresh(array: Array) -> Array:
         root = array
         while isinstance(root.base, np.ndarray):
             root = root.base
-        neighbours = held.setdefault(id(root if root.base is None else root.base), [])
+        neighbours = arrays.setdefault(id(root if root.base is None else root.base), [])
         if any(np.may_share_memory(array, other) for other in neighbours):
             return array.copy()
         neighbours.append(array)
@@ -307,22 +307,22 @@ def released(values: Sequence[Value], inputs: Iterable[Value]) -> list[Any]:
     return [own(value) for value in values]
 
 
-# What a stretch leaves behind.
+# The results of a stretch.
 
 
 @dataclass(frozen=True)
 class Argument:
-    """A value that went in: of a name, the item at each index of `path` in turn."""
+    """An argument: the value with a name, or the item of it that `path` leads to, index by index."""
 
     name: str
     path: tuple[int, ...] = ()
     element: int | None = None
-    """The row-major position of one size in a known vector: an array without elements has that size as extent."""
+    """The row-major position of a size in a known vector; the argument is then an empty array with that extent."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """Output `at` of the native program; of it the first elements along `axis`, as many as output `count` says."""
+    """Output `at` of the native program, cut along `axis` to the number of elements that output `count` holds."""
 
     at: int
     count: int | None = None
@@ -345,13 +345,13 @@ class Native(Protocol):
     """A native program."""
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
-        """The outputs for inputs that it takes, in order; `handle` is the pool's."""
+        """Return the outputs for inputs in order; `handle` is the pool's."""
         ...
 
     def walk(
         self, inputs: Sequence[Array], pool: ThreadPool, visit: Callable[[Call, float, list[Tensor]], None], /
     ) -> list[Tensor]:
-        """The same, kernel by kernel: `visit` gets each call, its seconds, and its outputs."""
+        """Return the same, run kernel by kernel: `visit` gets each call, its seconds, and its outputs."""
         ...
 
 
@@ -360,7 +360,7 @@ class Stretch:
     """Steps compiled for some shapes."""
 
     next: Step | None
-    """The step to go on with; None at the end of the region."""
+    """The step to continue with; None at the end of the region."""
     arguments: tuple[Argument, ...]
     results: Mapping[str, Source]
     runner: Native | None
@@ -368,23 +368,23 @@ class Stretch:
     report: object = None
     """The compiler's report about it."""
     fits: Callable[[Sequence[Array]], bool] | None = None
-    """For one of many sizes, decides if it is for those of arguments; None if it is for all that it is kept for."""
+    """A test of the arguments' sizes for code for many sizes; None if the code is for all that it is kept for."""
     open: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict[str, tuple[int, ...]]())
-    """For one of many sizes, the results that it computes, and the axes of each whose extents differ between calls."""
+    """For code for many sizes, the axes of each result whose extents differ between calls."""
 
     reason: str = ""
-    """Why it is for fewer sizes than wanted, if it is."""
+    """The reason why it is for fewer sizes than wanted, if it is."""
 
     def takes(self, values: Environment) -> bool:
-        """Return whether it is for values of the kind that it is kept for."""
+        """Return whether it is for these values, which are of the kind that it is kept for."""
         return self.fits is None or self.fits([_argument(values, a) for a in self.arguments])
 
     def run(self, values: Environment, pool: ThreadPool, handle: int) -> None:
-        """Take the arguments from `values`, and put the results there. `handle` is the pool's."""
+        """Read the arguments from `values`, and put the results there. `handle` is the pool's."""
         outputs: list[Tensor] = []
         if self.runner is not None:
             outputs = self.runner.launch([_argument(values, a) for a in self.arguments], pool, handle)
-        results = {name: _made(source, values, outputs) for name, source in self.results.items()}
+        results = {name: _value_of(source, values, outputs) for name, source in self.results.items()}
         values.values.update(results)
 
 
@@ -408,7 +408,7 @@ def _with_extent(extent: int) -> Array:
     return np.empty((0, extent), np.int8)
 
 
-def _made(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Value:
+def _value_of(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Value:
     match source:
         case Argument():
             return _at(values, source)
@@ -418,7 +418,7 @@ def _made(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Val
             size = int(outputs[count].reshape(()).item())
             return outputs[source.at][(*[slice(None)] * source.axis, slice(0, size))]
         case Items():
-            return [_made(item, values, outputs) for item in source.items]
+            return [_value_of(item, values, outputs) for item in source.items]
         case Known() | None:
             return source
         case _:

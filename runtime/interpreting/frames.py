@@ -1,4 +1,4 @@
-"""Regions run on a stack of frames that is plain data: however deep a program nests, Python does not."""
+"""A stack of frames, as plain data, on which regions run: Python does not recurse, however deep a program nests."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .flow import Environment, Region, Step, Stretch, Value
 
 
 class Frame:
-    """A region on its way.
+    """A running region.
 
-    depth: how many calls wait for it.
+    depth: the number of calls that wait for it.
     """
 
     __slots__ = ("at", "control", "depth", "region", "values")
@@ -22,7 +22,7 @@ class Frame:
         self.region = region
         self.values = values
         self.at = 0
-        """The step that comes next; while another region runs for a step, that step."""
+        """The position of the next step; while another region runs for a step, of that step."""
         self.control: Generator[Environment, list[Value], list[Value]] | None = None
         """The continuation of a step that runs several regions in turn, which receives their outputs."""
         self.depth = depth
@@ -35,9 +35,8 @@ class Frame:
 class Run:
     """One call of a program.
 
-    visited: the stretches that ran, in the order of their first turns.
-    visit: is called after each kernel of a stretch, with that, the call and its seconds; kernels are called one by one
-        for it.
+    visited: the stretches that ran, in the order of their first runs.
+    visit: called after each kernel with its stretch, the call and its seconds, which makes kernels run one by one.
     """
 
     __slots__ = ("handle", "pool", "visit", "visited")
@@ -50,18 +49,18 @@ class Run:
 
 
 class Machine(ABC):
-    """Runs regions. What a step does, a subclass knows."""
+    """A machine that runs regions; subclasses define what a step does."""
 
     @abstractmethod
     def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
-        """Do `step`, where `frame` is; the frame of a region that has to run for it, or instead of the rest of it."""
+        """Do `step`, the next one of `frame`; return the frame of a region that has to run for it, if there is one."""
 
     @abstractmethod
     def resume(self, frame: Frame, results: list[Value]) -> Frame | None:
-        """Give the step that a frame is at the outputs of the region that ran for it; the frame of another one."""
+        """Pass the current step the outputs of the region that ran for it; return the frame of another, if any."""
 
     def execute(self, frame: Frame, run: Run) -> list[Value]:
-        """The outputs of a region."""
+        """Run a region and return its outputs."""
         waiting: list[Frame] = []
         while True:
             steps = frame.region.steps

@@ -1,7 +1,7 @@
 """Steps that Python does: on texts and maps, for which there is no native code, and on sequences that loops carry.
 
-A text is an element of an array of objects; a map is a dict. A step has the name of its operator and the operator's
-attributes, and gives a value for each output.
+A text is an element of an array of objects; a map is a dict. A step has the name and the attributes of its operator,
+and computes a value for each output.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ HOST = "Host"
 
 Attributes: TypeAlias = Mapping[str, Any]
 Function: TypeAlias = Callable[[Attributes, Sequence[Any]], Any]
-"""From attributes and inputs, None for one that is left out, to the output, or a tuple of several.
+"""A function from attributes and inputs (None for one that is omitted) to the output, or to a tuple of several.
 
-What it cannot do it says by a ValueError.
+It raises ValueError for inputs that it cannot take.
 """
 
 OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_sequences.TABLE, **host_text.TABLE, **host_maps.TABLE}
-"""Operator -> what does it; those of other domains than ONNX's own with the domain before it, `ai.onnx.ml.ZipMap`."""
+"""Operator -> its function; operators of other domains than ONNX's own have a prefix: `ai.onnx.ml.ZipMap`."""
 
 
 class Task(NamedTuple):
@@ -59,7 +59,7 @@ def _fail(task: Task, error: Exception) -> NoReturn:
 
 
 def is_hosted(value: object) -> bool:
-    """Return whether no native code takes a value: it is a map, or of texts."""
+    """Return whether a value is a map or of texts, which native code cannot take."""
     if isinstance(value, np.ndarray):
         return cast(Array, value).dtype.hasobject
     return isinstance(value, dict) or (isinstance(value, list) and any(map(is_hosted, cast("list[object]", value))))

@@ -11,7 +11,7 @@ from .host_tensors import Attributes, Inputs, Texts, texts
 
 
 def _zip_map(attributes: Attributes, inputs: Inputs) -> list[dict[Any, float]]:
-    """A map from class to score for each row."""
+    """Return a map from class to score for each row."""
     scores, labels = inputs[0], attributes["labels"]
     rows = scores.reshape(1, -1) if scores.ndim == 1 else scores
     if rows.ndim != 2 or rows.shape[1] != len(labels):
@@ -20,18 +20,18 @@ def _zip_map(attributes: Attributes, inputs: Inputs) -> list[dict[Any, float]]:
 
 
 def _cast_map(attributes: Attributes, inputs: Inputs) -> Any:
-    """The values in the order of their keys; with `SPARSE`, at the places that the keys say."""
+    """Return the values in the order of their keys; with `SPARSE`, at the positions that the keys are."""
     items: dict[int, Any] = inputs[0]
     if attributes.get("map_form", "DENSE") == "DENSE":
         values = [items[key] for key in sorted(items)]
     else:
-        most = attributes.get("max_map", 1)
-        if most < 1:
-            raise ValueError(f"expected a max_map of at least 1, got {most}")
-        text = attributes.get("cast_to") == "TO_STRING"
-        values = [items.get(key, "" if text else 0) for key in range(most)]
-        if items and not 0 <= min(items) <= max(items) < most:
-            raise ValueError(f"expected keys in [0, {most}), got {min(items)} to {max(items)}")
+        length = attributes.get("max_map", 1)
+        if length < 1:
+            raise ValueError(f"expected a max_map of at least 1, got {length}")
+        missing = "" if attributes.get("cast_to") == "TO_STRING" else 0
+        values = [items.get(key, missing) for key in range(length)]
+        if items and not 0 <= min(items) <= max(items) < length:
+            raise ValueError(f"expected keys in [0, {length}), got {min(items)} to {max(items)}")
     match attributes.get("cast_to", "TO_FLOAT"):
         case "TO_FLOAT":
             return np.asarray([float(value) for value in values], np.float32).reshape(1, -1)
@@ -44,7 +44,7 @@ def _cast_map(attributes: Attributes, inputs: Inputs) -> Any:
 
 
 def _dict_vectorizer(attributes: Attributes, inputs: Inputs) -> Any:
-    """The values of the keys of a vocabulary, 0 or an empty text for those that a map lacks."""
+    """Return the values for the keys of a vocabulary, 0 or an empty text for those that the map lacks."""
     items: Mapping[Any, Any] = inputs[0]
     words: list[Any] = attributes.get("string_vocabulary") or attributes.get("int64_vocabulary") or []
     if any(isinstance(value, str) for value in items.values()):
@@ -62,12 +62,12 @@ def _category_mapper(attributes: Attributes, inputs: Inputs) -> Any:
     if x.dtype.hasobject:
         by_name, default = dict(zip(names, numbers, strict=True)), attributes.get("default_int64", -1)
         return np.asarray([by_name.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
-    spelled, unknown = dict(zip(numbers, names, strict=True)), attributes.get("default_string", "_Unused")
-    return texts([spelled.get(number, unknown) for number in x.reshape(-1).tolist()]).reshape(x.shape)
+    by_number, unknown = dict(zip(numbers, names, strict=True)), attributes.get("default_string", "_Unused")
+    return texts([by_number.get(number, unknown) for number in x.reshape(-1).tolist()]).reshape(x.shape)
 
 
 def _label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
-    """Another value for each that is a key; NaN is one, too. Of equal keys the first counts, as in onnxruntime."""
+    """Replace elements by the values of their keys, which may be NaN; the first of equal keys counts (onnxruntime)."""
     x, keys, values, default = inputs[0], attributes["keys"], attributes["values"], attributes["default"]
     mapping: dict[Any, Any] = {}
     for key, value in zip(keys, values, strict=True):
@@ -82,35 +82,35 @@ def _key(item: Any) -> Any:
 
 
 def _old_label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
-    """Between texts and their places in a list; which way, the input says."""
+    """Convert texts to their positions in a list, or positions to texts."""
     x, classes = inputs[0], attributes["classes_strings"]
     if x.dtype.hasobject:
-        places, default = {text: number for number, text in enumerate(classes)}, attributes.get("default_int64", -1)
-        return np.asarray([places.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
+        indices, default = {text: index for index, text in enumerate(classes)}, attributes.get("default_int64", -1)
+        return np.asarray([indices.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
     unknown = attributes.get("default_string", "_Unused")
     labels = [classes[at] if 0 <= at < len(classes) else unknown for at in x.reshape(-1).tolist()]
     return texts(labels).reshape(x.shape)
 
 
 def _one_hot(attributes: Attributes, inputs: Inputs) -> Any:
-    """1 for the category that an element is; what is none is refused, unless `zeros` allows it."""
+    """Return one-hot vectors of categories; raises ValueError for unknown ones, unless `zeros` allows them."""
     x, categories = inputs[0], attributes["categories"]
     items: list[Any] = x.reshape(-1).tolist()
     if not x.dtype.hasobject:
         items = [int(item) if np.isfinite(item) else None for item in items]
-    places = {category: at for at, category in enumerate(categories)}
+    indices = {category: index for index, category in enumerate(categories)}
     out = np.zeros((len(items), len(categories)), np.float32)
     for row, item in enumerate(items):
-        at = places.get(item)
-        if at is not None:
-            out[row, at] = 1
+        index = indices.get(item)
+        if index is not None:
+            out[row, index] = 1
         elif not attributes.get("zeros", 1):
             raise ValueError(f"expected a category among {len(categories)}, as zeros is 0, got {item!r}")
     return out.reshape(*x.shape, len(categories))
 
 
 def _labels(attributes: Attributes, inputs: Inputs) -> Texts:
-    """The names of classes by number."""
+    """Return the names of classes, by number."""
     return texts(np.asarray(attributes["names"], np.object_)[inputs[0]])
 
 

@@ -1,4 +1,4 @@
-"""The steps that Python does on sequences: of texts, and of tensors that loops carry, as each has another length."""
+"""The steps that Python does on sequences: of texts, and of tensors of different lengths that loops carry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Inputs: TypeAlias = Sequence[Any]
 
 
 def _at(attributes: Attributes, inputs: Inputs) -> Value:
-    return inputs[0][_place(inputs[1], len(inputs[0]), 0)]
+    return inputs[0][_position(inputs[1], len(inputs[0]))]
 
 
 def _construct(attributes: Attributes, inputs: Inputs) -> Value:
@@ -26,17 +26,17 @@ def _length(attributes: Attributes, inputs: Inputs) -> Value:
 
 
 def _insert(attributes: Attributes, inputs: Inputs) -> Value:
-    """At a position, else at the end."""
+    """Insert an item at a position, by default at the end."""
     items: list[Value] = list(inputs[0])
-    position = _place(inputs[2], len(items), 1) if len(inputs) > 2 and inputs[2] is not None else len(items)
-    items.insert(position, inputs[1])
+    has_position = len(inputs) > 2 and inputs[2] is not None
+    items.insert(_position(inputs[2], len(items), 1) if has_position else len(items), inputs[1])
     return items
 
 
 def _erase(attributes: Attributes, inputs: Inputs) -> Value:
-    """Without the item at a position, else the last one."""
+    """Remove the item at a position, by default the last."""
     items: list[Value] = list(inputs[0])
-    del items[_place(inputs[1], len(items), 0) if len(inputs) > 1 and inputs[1] is not None else -1]
+    del items[_position(inputs[1], len(items)) if len(inputs) > 1 and inputs[1] is not None else -1]
     return items
 
 
@@ -48,11 +48,11 @@ def _concatenated(attributes: Attributes, inputs: Inputs) -> Value:
     return np.stack(items, axis) if attributes.get("new_axis", 0) else np.concatenate(items, axis)
 
 
-def _place(index: Any, length: int, more: int) -> int:
-    """A position, counted from the end if it is negative."""
+def _position(index: Any, length: int, extra: int = 0) -> int:
+    """Return a position, counted from the end if it is negative; `extra` positions after the end are allowed."""
     position = int(index.reshape(()))
-    if not -length <= position < length + more:
-        raise ValueError(f"expected a position in [{-length}, {length + more}), got {position}")
+    if not -length <= position < length + extra:
+        raise ValueError(f"expected a position in [{-length}, {length + extra}), got {position}")
     return position
 
 

@@ -1,4 +1,4 @@
-"""Operators that move, compare and choose elements, on tensors of texts: as numpy has them."""
+"""Operators that move, compare and choose elements, on tensors of texts, by numpy."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Inputs: TypeAlias = Sequence[Any]
 
 
 def texts(values: Any) -> Texts:
-    """An array of texts."""
+    """Return an array of texts."""
     return np.asarray(values, np.object_)
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis, from the end if it is negative; raises ValueError where there is none."""
+    """Return an axis, counted from the end if it is negative; raises ValueError if there is none."""
     if not -rank <= axis < rank:
         raise ValueError(f"expected an axis in [{-rank}, {rank}), got {axis}")
     return axis % rank
 
 
 def _axes(attributes: Attributes, inputs: Inputs) -> list[int] | None:
-    """Axes in an attribute, or in the second input."""
+    """Return the axes in an attribute, or in the second input."""
     if len(inputs) > 1 and inputs[1] is not None:
         return [int(axis) for axis in inputs[1].reshape(-1)]
     axes = attributes.get("axes")
@@ -94,46 +94,46 @@ def _slice(attributes: Attributes, inputs: Inputs) -> Texts:
         starts, ends = inputs[1].tolist(), inputs[2].tolist()
         axes = inputs[3].tolist() if len(inputs) > 3 and inputs[3] is not None else None
         steps = inputs[4].tolist() if len(inputs) > 4 and inputs[4] is not None else None
-    at: list[slice] = [slice(None)] * x.ndim
-    places = range(len(starts)) if axes is None else axes
-    for axis, start, end, step in zip(places, starts, ends, steps or [1] * len(starts), strict=True):
+    slices: list[slice] = [slice(None)] * x.ndim
+    axes = range(len(starts)) if axes is None else axes
+    for axis, start, end, step in zip(axes, starts, ends, steps or [1] * len(starts), strict=True):
         axis, extent = axis_of(axis, x.ndim), x.shape[axis]
-        # Before the first element comes none, also where a slice goes backwards.
+        # An end before the first element is none in Python, whose -1 is the last one.
         stop = None if step < 0 and end + (extent if end < 0 else 0) < 0 else end
-        at[axis] = slice(start, stop, step)
-    return x[tuple(at)]
+        slices[axis] = slice(start, stop, step)
+    return x[tuple(slices)]
 
 
 def _gather(attributes: Attributes, inputs: Inputs) -> Texts:
-    x, places = inputs[0], inputs[1]
+    x, indices = inputs[0], inputs[1]
     axis = axis_of(attributes.get("axis", 0), x.ndim)
-    return texts(np.take(x, _inside(places, x.shape[axis]), axis=axis))
+    return texts(np.take(x, _wrapped(indices, x.shape[axis]), axis=axis))
 
 
-def _inside(places: NDArray[np.int64], extent: int) -> NDArray[np.int64]:
-    """Indices, which may count from the end; raises ValueError for one outside."""
-    if places.size and not -extent <= places.min() <= places.max() < extent:
-        raise ValueError(f"expected indices in [{-extent}, {extent}), got {places.min()} to {places.max()}")
-    return np.where(places < 0, places + extent, places)
+def _wrapped(indices: NDArray[np.int64], extent: int) -> NDArray[np.int64]:
+    """Return indices from 0 on for those that may count from the end; raises ValueError for one out of bounds."""
+    if indices.size and not -extent <= indices.min() <= indices.max() < extent:
+        raise ValueError(f"expected indices in [{-extent}, {extent}), got {indices.min()} to {indices.max()}")
+    return np.where(indices < 0, indices + extent, indices)
 
 
 def _gather_elements(attributes: Attributes, inputs: Inputs) -> Texts:
-    x, places = inputs[0], inputs[1]
+    x, indices = inputs[0], inputs[1]
     axis = axis_of(attributes.get("axis", 0), x.ndim)
-    return np.take_along_axis(x, _inside(places, x.shape[axis]), axis)
+    return np.take_along_axis(x, _wrapped(indices, x.shape[axis]), axis)
 
 
 def _gather_nd(attributes: Attributes, inputs: Inputs) -> Texts:
-    x, places = inputs[0], inputs[1]
+    x, indices = inputs[0], inputs[1]
     if attributes.get("batch_dims", 0):
         raise ValueError(f"expected batch_dims of 0 for texts, got {attributes['batch_dims']}")
-    extents = x.shape[: places.shape[-1]]
-    return texts(x[tuple(_inside(places[..., at], extent) for at, extent in enumerate(extents))])
+    extents = x.shape[: indices.shape[-1]]
+    return texts(x[tuple(_wrapped(indices[..., axis], extent) for axis, extent in enumerate(extents))])
 
 
 def _features(attributes: Attributes, inputs: Inputs) -> Texts:
-    x, places = inputs[0], inputs[1].reshape(-1)
-    features = np.take(x, _inside(places, x.shape[-1]), axis=-1)
+    x, indices = inputs[0], inputs[1].reshape(-1)
+    features = np.take(x, _wrapped(indices, x.shape[-1]), axis=-1)
     return features.reshape(1, -1) if x.ndim == 1 else features
 
 
@@ -164,21 +164,21 @@ def _unique(attributes: Attributes, inputs: Inputs) -> tuple[Any, ...]:
     if axis is not None and x.ndim > 1:
         raise ValueError(f"expected texts without an axis, got axis {axis} of {x.ndim} dimensions")
     flat = x.reshape(-1)
-    seen: dict[str, int] = {}
-    first: list[int] = []
+    numbers: dict[str, int] = {}
+    positions: list[int] = []
     inverse = np.empty(len(flat), np.int64)
-    for at, text in enumerate(flat.tolist()):
-        if text not in seen:
-            seen[text] = len(seen)
-            first.append(at)
-        inverse[at] = seen[text]
-    places = np.asarray(first, np.int64)
+    for position, text in enumerate(flat.tolist()):
+        if text not in numbers:
+            numbers[text] = len(numbers)
+            positions.append(position)
+        inverse[position] = numbers[text]
+    first = np.asarray(positions, np.int64)
     if attributes.get("sorted", 1):
-        order = np.asarray(sorted(range(len(places)), key=lambda k: flat[places[k]]), np.int64)
+        order = np.asarray(sorted(range(len(first)), key=lambda number: flat[first[number]]), np.int64)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        places, inverse = places[order], rank[inverse] if len(rank) else inverse
-    return flat[places], places, inverse, np.bincount(inverse, minlength=len(places)).astype(np.int64)
+        first, inverse = first[order], rank[inverse] if len(rank) else inverse
+    return flat[first], first, inverse, np.bincount(inverse, minlength=len(first)).astype(np.int64)
 
 
 def _shape(attributes: Attributes, inputs: Inputs) -> Any:
@@ -190,7 +190,7 @@ def _size(attributes: Attributes, inputs: Inputs) -> Any:
 
 
 def _cast(attributes: Attributes, inputs: Inputs) -> Any:
-    """Between texts and numbers: a number is spelled as C does, of few digits, a text read as Python reads it."""
+    """Cast between texts and numbers: numbers are written as in C, with few digits, texts are read as in Python."""
     x, dtype = inputs[0], attributes["dtype"]
     if dtype is None:
         return x if x.dtype.hasobject else texts(_spelled(x))
@@ -200,20 +200,20 @@ def _cast(attributes: Attributes, inputs: Inputs) -> Any:
 
 
 def _numbers(x: Texts, dtype: np.dtype[Any]) -> Any:
-    read: Callable[[str], float] = float if dtype.kind not in "iu" else int
-    flat = [read(text) for text in x.reshape(-1).tolist()]
+    parse: Callable[[str], float] = float if dtype.kind not in "iu" else int
+    flat = [parse(text) for text in x.reshape(-1).tolist()]
     return np.asarray(flat, np.float64 if dtype.kind not in "iu" else dtype).astype(dtype).reshape(x.shape)
 
 
 def _spelled(x: Any) -> Any:
-    """Numbers as texts: whole ones in digits, others in as many as tell them apart, at most 8 or 17."""
+    """Return numbers as texts, floats with up to 8 or 17 significant digits."""
     flat = x.reshape(-1)
     if x.dtype.kind in "iub":
-        spellings = [str(int(number)) for number in flat]
+        numbers = [str(int(number)) for number in flat]
     else:
         digits = 17 if x.dtype == np.float64 else 8
-        spellings = [_number(float(number), digits) for number in flat]
-    return np.asarray(spellings, np.object_).reshape(x.shape)
+        numbers = [_number(float(number), digits) for number in flat]
+    return np.asarray(numbers, np.object_).reshape(x.shape)
 
 
 def _number(number: float, digits: int) -> str:

@@ -23,21 +23,26 @@ def _concat(attributes: Attributes, inputs: Inputs) -> Texts:
 
 
 def _split(attributes: Attributes, inputs: Inputs) -> tuple[Texts, Any]:
-    """The parts along a new axis, filled up with empty texts, and how many there are."""
-    x, most = inputs[0], attributes.get("maxsplit", -1)
+    """Return the parts along a new axis, padded with empty texts, and their number."""
+    x, maxsplit = inputs[0], attributes.get("maxsplit", -1)
     delimiter = attributes.get("delimiter") or None
     if delimiter is None:
-        # White space at the end of what is not split is no part of it.
-        rows = [text.strip().split(None, most) for text in _flat(x)]
+        # With a maxsplit, Python would leave white space at the end of the last part.
+        rows = [text.strip().split(None, maxsplit) for text in _flat(x)]
     else:
-        rows = [text.split(delimiter, most) for text in _flat(x)]
+        rows = [text.split(delimiter, maxsplit) for text in _flat(x)]
     rows = [[] if delimiter is not None and row == [""] else row for row in rows]
-    longest = max(map(len, rows), default=0)
-    parts = np.full((len(rows), longest), "", np.object_)
-    for at, row in enumerate(rows):
-        parts[at, : len(row)] = row
     counts = np.asarray([len(row) for row in rows], np.int64)
-    return parts.reshape(*x.shape, longest), counts.reshape(x.shape)
+    return _padded(rows, "", x.shape), counts.reshape(x.shape)
+
+
+def _padded(rows: Sequence[Sequence[str]], pad: str, shape: tuple[int, ...]) -> Texts:
+    """Return a row for each element of a shape along a new last axis, padded to the longest."""
+    longest = max(map(len, rows), default=0)
+    padded = np.full((len(rows), longest), pad, np.object_)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return padded.reshape(*shape, longest)
 
 
 def _matches(attributes: Attributes, inputs: Inputs) -> Any:
@@ -47,7 +52,7 @@ def _matches(attributes: Attributes, inputs: Inputs) -> Any:
 
 
 def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
-    """Without the stop words, in the case that is asked for; one empty text where none is left."""
+    """Return the texts that are no stop words, in the case of the attribute; one empty text if none is left."""
     x, action = inputs[0], attributes.get("case_change_action", "NONE")
     if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
         raise ValueError(f"expected texts [C] or [1, C], got {list(x.shape)}")
@@ -55,23 +60,23 @@ def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
         raise ValueError(f"expected a case_change_action among NONE, LOWER, UPPER, got {action!r}")
     words: list[str] = attributes.get("stopwords") or []
     if attributes.get("is_case_sensitive", 0):
-        gone = set(words)
-        kept = [text for text in _flat(x) if text not in gone]
+        stopwords = set(words)
+        kept = [text for text in _flat(x) if text not in stopwords]
     else:
-        gone = {word.lower() for word in words}
-        kept = [text for text in _flat(x) if text.lower() not in gone]
+        stopwords = {word.lower() for word in words}
+        kept = [text for text in _flat(x) if text.lower() not in stopwords]
     change = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}[action]
     normalized = texts([_in_case(text, change) for text in kept] or [""])
     return normalized if x.ndim == 1 else normalized.reshape(1, -1)
 
 
 def _in_case(text: str, change: Callable[[str], str]) -> str:
-    """Character by character: one that would become several stays."""
-    return "".join(other if len(other := change(character)) == 1 else character for character in text)
+    """Return a text with the case of each character changed, except those that would become several."""
+    return "".join(changed if len(changed := change(character)) == 1 else character for character in text)
 
 
 def _pool(attributes: Attributes) -> _Counts:
-    """The n-grams that are counted, as a tree: word after word, and at the end the place of the n-gram in the pool."""
+    """Return the n-grams to count as a tree: word after word, and at the end the position of the n-gram in the pool."""
     pool: list[Any] = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
     starts = [*attributes["ngram_counts"], len(pool)]
     if any(not 0 <= a <= b for a, b in pairwise(starts)):
@@ -95,11 +100,11 @@ def _pool(attributes: Attributes) -> _Counts:
 
 
 def _tf_idf(attributes: Attributes, inputs: Inputs) -> Any:
-    """Count each n-gram of the pool in a row, of words that have up to `max_skip_count` others between them."""
+    """Count each n-gram of the pool in each row, with up to `max_skip_count` words skipped between its words."""
     x, indexes = inputs[0], attributes["ngram_indexes"]
     if x.ndim not in (1, 2):
         raise ValueError(f"expected words [C] or [N, C], got {list(x.shape)}")
-    tree, most = _pool(attributes), attributes["max_gram_length"]
+    tree, longest = _pool(attributes), attributes["max_gram_length"]
     if min(indexes, default=0) < 0:
         raise ValueError(f"expected ngram_indexes of at least 0, got {min(indexes)}")
     mode, weights = attributes["mode"], attributes.get("weights") or [1.0] * len(indexes)
@@ -108,19 +113,19 @@ def _tf_idf(attributes: Attributes, inputs: Inputs) -> Any:
     rows: list[list[Any]] = x.reshape(1 if x.ndim == 1 else x.shape[0], -1).tolist()
     out = np.zeros((len(rows), max(indexes, default=-1) + 1), np.float32)
     for at, row in enumerate(rows):
-        for gram, count in _found(tree, row, attributes["max_skip_count"] + 1, most).items():
+        for gram, count in _counts(tree, row, attributes["max_skip_count"] + 1, longest).items():
             amount = count if mode == "TF" else weights[gram] * (1 if mode == "IDF" else count)
             out[at, indexes[gram]] += amount
     return out[0] if x.ndim == 1 else out
 
 
-def _found(tree: _Counts, row: Sequence[Any], strides: int, most: int) -> Mapping[int, int]:
-    """Place in the pool -> how often it is met. A single word has no words between, so it counts once."""
+def _counts(tree: _Counts, row: Sequence[Any], strides: int, longest: int) -> Mapping[int, int]:
+    """Return position in the pool -> count. Single words count once, not at every stride."""
     counts: dict[int, int] = {}
     for stride in range(1, min(strides, max(len(row), 1)) + 1):
         for start in range(len(row)):
             node: Any = tree
-            for size, at in enumerate(range(start, min(len(row), start + stride * most), stride), 1):
+            for size, at in enumerate(range(start, min(len(row), start + stride * longest), stride), 1):
                 node = node.get((row[at],))
                 if node is None:
                     break
@@ -130,9 +135,9 @@ def _found(tree: _Counts, row: Sequence[Any], strides: int, most: int) -> Mappin
 
 
 def _tokenized(attributes: Attributes, inputs: Inputs) -> Texts:
-    """Texts [C] or [N, C] cut at separators, or into what an expression matches, filled up along a new axis."""
+    """Split texts [C] or [N, C] at separators, or into the matches of an expression, padded along a new axis."""
     x, pad = inputs[0], attributes.get("pad_value", "")
-    least, mark = attributes.get("mincharnum", 1), attributes.get("mark", 0)
+    shortest, mark = attributes.get("mincharnum", 1), attributes.get("mark", 0)
     separators, expression = attributes.get("separators"), attributes.get("tokenexp")
     if x.ndim not in (1, 2):
         raise ValueError(f"expected texts [C] or [N, C], got {list(x.shape)}")
@@ -150,14 +155,10 @@ def _tokenized(attributes: Attributes, inputs: Inputs) -> Texts:
             rows.append(parts)
     else:
         raise ValueError("expected separators or a tokenexp, got neither")
-    rows = [[part for part in row if len(part) >= max(least, 1)] for row in rows]
+    rows = [[part for part in row if len(part) >= max(shortest, 1)] for row in rows]
     if mark:
         rows = [["\x02", *row, "\x03"] for row in rows]
-    longest = max(map(len, rows), default=0)
-    tokens = np.full((len(rows), longest), pad, np.object_)
-    for at, row in enumerate(rows):
-        tokens[at, : len(row)] = row
-    return tokens.reshape(*x.shape, longest)
+    return _padded(rows, pad, x.shape)
 
 
 TABLE = {

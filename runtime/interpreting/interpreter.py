@@ -1,11 +1,12 @@
-"""The interpreter: If, Loop and Scan are done here; any run of other steps is a *stretch* of native code.
+"""The interpreter: it runs If, Loop and Scan; any run of other steps is a *stretch* of native code.
 
-A stretch is compiled by `specialise` when the interpreter first comes to it, for the shapes that it meets; when it
-comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. What reads inputs of
-the model, and what programs for many sizes gave, is compiled by `generalise` at once. Where that cannot be, it is
-specialised for each. What iterations of a loop change is not known (`control.py`), so their number is none of
-the compiler's business. How far a stretch goes is found when it is compiled: it ends before a step that needs a value
-computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
+When the interpreter first comes to a stretch, `specialise` compiles it for the shapes of its values. When it comes
+again with other shapes, `generalise` compiles it for all shapes that differ in the same extents. A stretch that reads
+inputs of the model, or results of programs for many sizes, is generalised at once. A stretch that cannot be
+generalised is specialised for each shape. Values that iterations of a loop change are not known (`control.py`), so
+code does not depend on the number of iterations. The compiler finds the end of a stretch: it ends before a step that
+needs a value computed in it (such as the shape of a Reshape), and after one whose values decide the size of its result
+(such as NonZero).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .shape_patterns import Families, Pattern, kind_of, places_of_sizes
 
 
 class Demand(Exception):
-    """A stretch cannot begin without the value of `name`."""
+    """A request: a stretch cannot begin unless the value of `name` is known."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -34,20 +35,20 @@ class Demand(Exception):
 
 
 class Specialise(Protocol):
-    """The compiler: the stretch of a region from step `at` on, for the values that there are.
+    """A compiler of the stretch of a region from step `at` on, for values.
 
-    Their shapes and dtypes count, of `Known` ones the values. The result's `next` is the step at `at` when not even
-    that can be compiled. Raises Demand.
+    It depends on their shapes and dtypes, and on the elements of `Known` ones. The `next` of the result is the step at
+    `at` itself if that cannot be compiled. Raises Demand.
     """
 
     def __call__(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch: ...
 
 
 class Generalise(Protocol):
-    """The compiler: as `Specialise`, for all values that differ from these in sizes only, as `pattern` says of them.
+    """A compiler as `Specialise`, for all values that differ from these only in sizes, within a pattern.
 
-    sizes: those of `values`, which the pattern is of. whole: only if the stretch is not shorter than the one for these
-    sizes. None where there is no such program. Raises Demand.
+    sizes: the sizes of `values`, in the order of the pattern. whole: refuse a stretch that is shorter than the one for
+    these sizes. Returns None if there is no such program. Raises Demand.
     """
 
     def __call__(
@@ -56,11 +57,11 @@ class Generalise(Protocol):
 
 
 class Interpreter(Machine):
-    """Runs a region; safe to use from several threads at once.
+    """An interpreter of a region; safe to use from several threads at once.
 
-    inputs: those of the region.
-    generalise: None where every shape is to have a program of its own.
-    limit: how many stretches are kept, the least recently used go first.
+    inputs: the inputs of the region.
+    generalise: None to compile a program for every shape.
+    limit: the number of stretches to keep; the least recently used go first.
     """
 
     def __init__(
@@ -94,13 +95,13 @@ class Interpreter(Machine):
             return self._families.stretches
 
     def run(self, inputs: Mapping[str, Value], run: Run) -> list[Value]:
-        """The outputs."""
+        """Run the region and return its outputs."""
         return self.execute(Frame(self.region, Environment(self.region, dict(inputs))), run)
 
     def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
         region, values, at = frame.region, frame.values, frame.at
         stretch = self._stretch(region, at, values)
-        # Steps may have been put in the place of others by now.
+        # The compiler may have replaced the step by others.
         step = region.steps[at]
         if stretch.next is step:
             frame.control = CONTROL[step.kind](step, values)
@@ -114,14 +115,14 @@ class Interpreter(Machine):
         return self._controlled(frame, results)
 
     def _controlled(self, frame: Frame, results: list[Value] | None) -> Frame | None:
-        """Have the step that a frame is at go on; the frame of the body that it wants, or None when it is done."""
+        """Continue the current step; return the frame of the body that it runs next, or None when it is done."""
         assert frame.control is not None
         try:
             inner = next(frame.control) if results is None else frame.control.send(results)
-        except StopIteration as done:
+        except StopIteration as stop:
             frame.control = None
             step = frame.region.steps[frame.at]
-            frame.values.values.update(zip(step.outputs, done.value, strict=False))
+            frame.values.values.update(zip(step.outputs, stop.value, strict=False))
             _move(frame, frame.at + 1)
             return None
         return Frame(inner.region, inner, frame.depth)
@@ -142,13 +143,13 @@ class Interpreter(Machine):
             kind: Hashable = (step, hosted, *[kind_of(value, sizes) for value in inputs.values()])
             with self._lock:
                 try:
-                    return self._found(region, at, values, inputs, kind, tuple(sizes))
+                    return self._compiled(region, at, values, inputs, kind, tuple(sizes))
                 except Demand as demand:
                     if demand.name not in inputs or demand.name in step.demanded:
                         raise
                     step.demanded.add(demand.name)
 
-    def _found(
+    def _compiled(
         self,
         region: Region,
         at: int,
@@ -157,7 +158,7 @@ class Interpreter(Machine):
         kind: Hashable,
         sizes: tuple[int, ...],
     ) -> Stretch:
-        """Return the stretch for values of a kind and sizes, compiled if it is not there."""
+        """Return the stretch for values of a kind and sizes, compiled unless it is kept already."""
         if (kept := self._families.kept(kind, sizes)) is not None:
             return kept
 
@@ -173,10 +174,10 @@ class Interpreter(Machine):
             return stretch
 
         def declare() -> list[Pattern]:
-            # What is computed when the call comes differs between calls, if operators take that.
+            # Computed values are open, too, unless an operator refuses that.
             computed = {name for name in inputs if not isinstance(values[name], Known)}
-            declared = [self._declared(region, inputs, sizes, computed, opened) for opened in (True, False)]
-            return [pattern for pattern in declared if pattern is not None]
+            patterns = [self._declared(region, inputs, sizes, computed, opened) for opened in (True, False)]
+            return [pattern for pattern in patterns if pattern is not None]
 
         return self._families.stretch(
             kind, sizes, declare, specialise, generalise, lambda stretch: stretch.takes(values)
@@ -190,9 +191,10 @@ class Interpreter(Machine):
         computed: Container[str],
         opened: bool,
     ) -> Pattern | None:
-        """Return what is open of values of these sizes, as inputs and compiled code say; None where nobody knows.
+        """Return the pattern of values of these sizes by the open axes of inputs and of compiled code.
 
-        computed: values that are known only as a step needs them; `opened` says if all of their elements are open.
+        It is None if these axes are not known. computed: the values that are known only because a step needs them;
+        `opened` says if all of their elements are open.
         """
         names: list[str | None] = []
         for name, value in inputs.items():
@@ -211,7 +213,7 @@ class Interpreter(Machine):
 
 
 def _move(frame: Frame, to: int) -> None:
-    """Go on with another step; what nobody reads from there on goes."""
+    """Continue with another step; drop the values that no step reads from there on."""
     for name in frame.region.dead(frame.at, to):
         frame.values.values.pop(name, None)
     frame.at = to

@@ -1,6 +1,6 @@
 """Steps of the language: functions as values, tuples, data types and references; tensors in stretches.
 
-The values of one call are in one environment, those of its branches and clauses, too: names are unique in a function.
+The values of a call, including its branches and clauses, are in one environment: names are unique in a function.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Values = dict[str, Value]
 
 @dataclass(eq=False)
 class Instruction(Step, ABC):
-    """A step that knows what it does."""
+    """A step that defines what it does, in `run`."""
 
     dying: tuple[str, ...] = ()
     """Values that nothing reads after it, nor while a region runs for it."""
 
     @property
     def pure(self) -> bool:
-        """Return whether it may go when nobody reads its outputs."""
+        """Return whether it can be removed when nobody reads its outputs."""
         return True
 
     @abstractmethod
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> Frame | None:
-        """Put the outputs among the values, or have a region run that gives them."""
+        """Add the outputs to the values, or return the frame of a region that computes them."""
 
 
 @dataclass(eq=False)
@@ -42,13 +42,13 @@ class Native(Instruction):
     """Tensor operators between other steps, compiled for the shapes they meet."""
 
     open: tuple[int, ...] = ()
-    """Inputs whose shape only a call tells."""
+    """The positions of inputs whose shape only a call decides."""
     declared: Pattern | None = None
-    """Their extents according to their types, where some are open."""
+    """The pattern of their extents by their types, if some are open."""
     fixed: Stretch | None = None
-    """The compiled code, when no input is open."""
+    """The compiled code, if no input is open."""
     kept: Families | None = None
-    """The compiled code, when some are."""
+    """The compiled code, if some are."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         arrays: list[Any] = [values[name] for name in self.inputs]
@@ -68,7 +68,7 @@ class Native(Instruction):
 
 @dataclass(eq=False)
 class Computed(Instruction):
-    """An operator of which values decide the shape of the result: what it means, without code of its own."""
+    """An operator whose values decide the shape of its result, evaluated by its meaning, without compiled code."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         arrays: list[Any] = [values[name] for name in self.inputs]
@@ -121,7 +121,7 @@ class MakeClosures(Instruction):
     names: tuple[str, ...] = ()
     regions: tuple[Region, ...] = ()
     captured: tuple[tuple[str, ...], ...] = ()
-    """The values around that each reads."""
+    """The values around it that each function reads."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         closures = [Closure(name, region, {}) for name, region in zip(self.names, self.regions, strict=True)]
@@ -161,7 +161,7 @@ class ReadReference(Instruction):
 
 @dataclass(eq=False)
 class WriteReference(Instruction):
-    """Another value for a cell; gives the empty tuple."""
+    """Write a new value to a cell; the output is the empty tuple."""
 
     @property
     def pure(self) -> bool:
@@ -211,7 +211,7 @@ class Choose(Instruction):
 
     regions: tuple[Region, ...] = ()
     unread: tuple[tuple[str, ...], ...] = ()
-    """Values that the other region alone would have been the last to read."""
+    """The values whose last reader would have been in the other region."""
 
     @property
     def pure(self) -> bool:
@@ -226,15 +226,15 @@ class Choose(Instruction):
 
 @dataclass(frozen=True)
 class Clause:
-    """The form that a value must have, and the parts that are taken out of it.
+    """The form that a value must have, and the parts of it that the clause binds.
 
-    The value and all that is opened in it are counted: 0 is the value, the fields of what is opened first come next.
+    The value and the parts in it have numbers: 0 is the value, then come the fields of the part that is opened first.
     """
 
     opened: tuple[tuple[int, int | None], ...]
-    """Number, and the tag it must have; None for a tuple."""
+    """The number of each part to open, and the tag that it must have; None for a tuple."""
     bound: tuple[int, ...]
-    """The numbers of what the region's own names stand for."""
+    """The numbers of the parts that the inputs of the region get."""
 
 
 @dataclass(eq=False)
@@ -258,29 +258,29 @@ class Match(Choose):
 
 
 def _fitting(value: Value, clause: Clause) -> list[Any] | None:
-    """The value and what is in it, as the clause counts; None when it does not fit."""
+    """Return the value and its parts by the numbers of the clause; None if the value does not fit."""
     parts: list[Any] = [value]
     for number, tag in clause.opened:
-        inner = parts[number]
+        part = parts[number]
         if tag is None:
-            parts += inner
-        elif inner.tag == tag:
-            parts += inner.fields
+            parts += part
+        elif part.tag == tag:
+            parts += part.fields
         else:
             return None
     return parts
 
 
 class Specialise(Protocol):
-    """The compiler: a stretch for arrays of the shapes of these."""
+    """A compiler of the code of a step for arrays of these shapes."""
 
     def __call__(self, step: Native, arrays: Sequence[Array]) -> Stretch: ...
 
 
 class Generalise(Protocol):
-    """The compiler: a stretch for arrays of all shapes of a pattern, of which these are some.
+    """A compiler of the code of a step for arrays of all shapes of a pattern, which these arrays fit.
 
-    sizes: the extents of open inputs, in order, which the pattern is of. None where there is no such program.
+    sizes: the extents of open inputs, in the order of the pattern. Returns None if there is no such program.
     """
 
     def __call__(
@@ -289,17 +289,17 @@ class Generalise(Protocol):
 
 
 class Evaluate(Protocol):
-    """Computes the results of a step's operator for arrays."""
+    """An evaluator of a step's operator on arrays."""
 
     def __call__(self, step: Computed, arrays: Sequence[Array]) -> Sequence[Array]: ...
 
 
 class LanguageMachine(Machine):
-    """Runs programs of the language; safe to use from several threads at once.
+    """A machine that runs programs of the language; safe to use from several threads at once.
 
-    generalise: None where every shape is to have a program of its own.
-    limit: how many stretches are kept of one step, the least recently used go first.
-    max_depth: how many calls may wait for another; those in tail position wait for none.
+    generalise: None to compile a program for every shape.
+    limit: the number of stretches to keep for each step; the least recently used go first.
+    max_depth: the number of calls that may wait for another; calls in tail position do not wait.
     """
 
     def __init__(
@@ -315,16 +315,16 @@ class LanguageMachine(Machine):
 
     @property
     def stretches(self) -> list[Stretch]:
-        """The compiled code that is kept: of the step that was met first first, the least recently used first."""
+        """The compiled code that is kept, by the order of first runs of its steps, the least recently used first."""
         with self._lock:
             return [stretch for step in self._met if step.kept is not None for stretch in step.kept.stretches]
 
-    def run(self, region: Region, given: Mapping[str, Value], run: Run) -> list[Value]:
-        """The outputs of a region, for its inputs and what else it reads."""
-        return self.execute(Frame(region, Environment(region, dict(given))), run)
+    def run(self, region: Region, values: Mapping[str, Value], run: Run) -> list[Value]:
+        """Return the outputs of a region for the values of its inputs and of other names that it reads."""
+        return self.execute(Frame(region, Environment(region, dict(values))), run)
 
     def advance(self, frame: Frame, step: Any, run: Run) -> Frame | None:
-        # An instruction; to look whether it is one takes as long as some of them.
+        # The step is an instruction; checking that would take as long as some instructions.
         values = frame.values.values
         inner: Frame | None = step.run(values, frame, self, run)
         for name in step.dying:
@@ -337,13 +337,13 @@ class LanguageMachine(Machine):
         frame.values.values.update(zip(frame.region.steps[frame.at].outputs, results, strict=True))
         frame.at += 1
 
-    def called(self, step: Step, name: str, frame: Frame, region: Region, given: Values) -> Frame:
-        """The frame of a called region; raises FrontendError when too many calls wait."""
+    def called(self, step: Step, name: str, frame: Frame, region: Region, arguments: Values) -> Frame:
+        """Return the frame of a called region; raises FrontendError when too many calls wait."""
         depth = frame.depth if step.tail else frame.depth + 1
         if depth > self.max_depth:
-            wanted = f"at most {self.max_depth} calls that wait for another (relay.vm.max_depth)"
-            raise FrontendError(expectation(f"call of '{name}'", wanted, "more", step.layer))
-        return Frame(region, Environment(region, given), depth)
+            expected = f"at most {self.max_depth} calls that wait for another (relay.vm.max_depth)"
+            raise FrontendError(expectation(f"call of '{name}'", expected, "more", step.layer))
+        return Frame(region, Environment(region, arguments), depth)
 
     def stretch(self, step: Native, arrays: Sequence[Array]) -> Stretch:
         """Return the compiled code for arrays of these shapes."""

@@ -1,4 +1,4 @@
-"""Which extents of values differ between calls, as inputs say, what is compiled, and how loops pass values on."""
+"""Extents that differ between calls, by the inputs, the compiled code, and the loops that pass values on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Axes = tuple[int, ...]
 
 
 class Origins:
-    """The regions of a program, and what is known of the values in them.
+    """The regions of a program, and the open axes of the values in them.
 
-    inputs: those of the main region.
+    inputs: the inputs of the main region.
     """
 
     def __init__(self, region: Region, inputs: Sequence[OpenSpec]):
@@ -22,8 +22,8 @@ class Origins:
         self._inputs = {spec.name: spec for spec in inputs}
         self._owners: dict[Region, tuple[Region, Step]] = {}
         self.open: dict[tuple[Region, str], Axes] = {}
-        """Values that programs for many sizes gave, and the axes whose extents differ between calls; of those that
-        follow from sizes alone, the elements that do, by their places."""
+        """The results of programs for many sizes, and the axes whose extents differ between calls; for results that
+        follow from sizes alone, the positions of the elements that differ."""
 
     def names(self, region: Region, name: str) -> Mapping[int, str | None]:
         """Return the model's names of the extents of a value."""
@@ -31,7 +31,7 @@ class Origins:
         return defaultdict(lambda: None, {} if spec is None else enumerate(spec.names))
 
     def axes(self, region: Region, name: str) -> Axes | None:
-        """The open axes of what a region calls `name`; None where nobody knows which are open."""
+        """Return the open axes of the value that a region calls `name`; None if they are not known."""
         home = self._home(region, name)
         if home is None:
             return ()
@@ -39,16 +39,16 @@ class Origins:
             return axes
         for step in home.steps:
             if name in step.outputs:
-                return self._left(home, step, step.outputs.index(name))
+                return self._output_axes(home, step, step.outputs.index(name))
         if home is not self._main:
-            return self._entering(home, home.inputs.index(name))
+            return self._input_axes(home, home.inputs.index(name))
         spec = self._inputs.get(name)
         if spec is None or spec.kind != "tensor" or not spec.ranked:
             return None
         return tuple(axis for axis, extent in enumerate(spec.shape) if extent == OPEN)
 
     def _home(self, region: Region, name: str) -> Region | None:
-        """The region that makes a value or takes it in; None of a constant."""
+        """Return the region that computes a value or has it as an input; None for a constant."""
         around: Region | None = region
         while around is not None:
             if name in around.inputs or any(name in step.outputs for step in around.steps):
@@ -57,9 +57,9 @@ class Origins:
         return None
 
     def _owner(self, body: Region) -> tuple[Region, Step]:
-        """The step that runs a body, and its region."""
+        """Return the step that runs a body, with its region."""
         if body not in self._owners:
-            # Steps may have been put in the place of others since this was asked last.
+            # The compiler may have replaced steps since this was last built.
             stack = [self._main]
             while stack:
                 region = stack.pop()
@@ -68,8 +68,8 @@ class Origins:
                     stack += step.bodies.values()
         return self._owners[body]
 
-    def _left(self, region: Region, step: Step, at: int) -> Axes | None:
-        """Of output `at` of a step."""
+    def _output_axes(self, region: Region, step: Step, at: int) -> Axes | None:
+        """Return the open axes of output `at` of a step."""
         if step.renames:
             return self.axes(region, step.inputs[0])
         if step.kind == "If":
@@ -84,8 +84,8 @@ class Origins:
         axis = (step.attributes.get("scan_output_axes") or [0] * len(step.outputs))[at - step.carried]
         return None if inner is None or axis < 0 else (axis, *(other + (other >= axis) for other in inner))
 
-    def _entering(self, body: Region, at: int) -> Axes | None:
-        """Of input `at` of the body of a step, as it is when it runs first."""
+    def _input_axes(self, body: Region, at: int) -> Axes | None:
+        """Return the open axes of input `at` of the body of a step, in its first run."""
         region, step = self._owner(body)
         if step.kind not in CARRIED:
             return self.axes(region, step.inputs[1 + at])
@@ -101,6 +101,6 @@ class Origins:
 
 
 def _joined(axes: Sequence[Axes | None]) -> Axes | None:
-    """Those that are open in any of the values that one may be."""
+    """Return the axes that are open in any of several values; None if nothing is known of any."""
     certain = [open_axes for open_axes in axes if open_axes is not None]
     return tuple(sorted({axis for open_axes in certain for axis in open_axes})) if certain else None

@@ -1,4 +1,4 @@
-"""Regular expressions in RE2's syntax, as onnxruntime reads them, by RE2: in time that is linear in the text."""
+"""Regular expressions in RE2's syntax, which onnxruntime has; RE2 matches them in time that is linear in the text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pattern:
     @staticmethod
     @lru_cache(64)
     def of(text: str) -> Pattern:
-        """The pattern of an expression; raises ValueError for one that RE2 refuses, or that is too large."""
+        """Return the pattern of an expression; raises ValueError for one that RE2 refuses, or that is too large."""
         return Pattern(text)
 
     def matches(self, text: str) -> bool:
@@ -34,17 +34,17 @@ class Pattern:
         return self._machine.fullmatch(text) is not None
 
     def found_in(self, text: str) -> list[str]:
-        """The longest matches that are not empty, from left to right."""
+        """Return the longest matches that are not empty, from left to right."""
         return [text[start:end] for start, end in self._spans(text)]
 
     def split(self, text: str) -> list[str]:
-        """The parts of a text between its longest matches."""
+        """Return the parts of a text between its longest matches."""
         parts: list[str] = []
-        at = 0
+        begin = 0
         for start, end in self._spans(text):
-            parts.append(text[at:start])
-            at = end
-        return [*parts, text[at:]]
+            parts.append(text[begin:start])
+            begin = end
+        return [*parts, text[begin:]]
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         spans = (match.span() for match in self._machine.finditer(text))

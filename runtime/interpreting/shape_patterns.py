@@ -1,4 +1,4 @@
-"""The pattern in the shapes of several calls: which extents stay, which change, and which change together."""
+"""The pattern in the shapes of several calls: extents that stay, that change, and that change together."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from ...support.dtypes import Array
 from .flow import Known, Stretch, Value, tensor
 
 TRIED = 6
-"""The number of programs for all sizes that are made of one stretch, each for more sizes than the one before,
-until it has none."""
+"""The number of attempts to generalise a stretch, each for more sizes than the one before."""
 _KINDS = 16
-"""The kinds of values, per stretch that may be kept, whose sizes are remembered."""
+"""The number of kinds of values whose sizes are remembered, per stretch that may be kept."""
 FEW = 1024
-"""Elements; larger known arrays are told apart by identity, not by value."""
+"""The number of elements up to which known arrays are compared by value; larger ones are compared by identity."""
 _ELEMENTS = 16
-"""Known vectors of that many whole numbers may be of sizes."""
+"""The number of elements up to which a known vector of integers may hold sizes."""
 _FAR: dict[np.dtype[np.generic], int] = {np.dtype(np.int64): 1 << 40, np.dtype(np.int32): 1 << 30}
-"""Numbers that no size reaches in integers of a dtype: the end of a slice that has none."""
+"""The least number of a dtype that no size reaches; larger ones mean the end of a slice that has none."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Extents of which some stay and some change. Those that keep their distance are one unknown and a number."""
+    """Extents of which some stay and some change; those that keep their distance are the same unknown plus a number."""
 
     terms: tuple[tuple[int, int], ...]
     """For each extent, the number of its unknown (-1 without one) and the number added to it."""
 
     @classmethod
     def of(cls, met: Sequence[Sequence[int]]) -> Pattern:
-        """Return the pattern that all rows of `met` fit: extents in one order, of one call each."""
+        """Return the pattern that all rows of `met` fit; each row has the extents of one call, in the same order."""
         columns = list(zip(*met, strict=True))
         changes = [tuple(extent - column[0] for extent in column) for column in columns]
         least: dict[tuple[int, ...], int] = {}
@@ -51,7 +50,7 @@ class Pattern:
 
     @classmethod
     def named(cls, names: Sequence[str | None], extents: Sequence[int]) -> Pattern:
-        """One unknown for each name; what has none stays as it is in `extents`."""
+        """Return the pattern with one unknown for each name; extents without a name stay as in `extents`."""
         numbers = {
             name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))
         }
@@ -59,7 +58,7 @@ class Pattern:
         return cls(tuple((-1, extent) if name is None else (numbers[name], 0) for name, extent in terms))
 
     def with_changes(self, met: Sequence[Sequence[int]]) -> Pattern:
-        """The pattern whose other extents, which were to stay, are unknowns, too, where they differ in `met`."""
+        """Return this pattern with additional unknowns for extents that it fixes and that differ in `met`."""
         stays = [number < 0 for number, _ in self.terms]
         others = iter(Pattern.of([[e for e, stay in zip(row, stays, strict=True) if stay] for row in met]).terms)
         terms: list[tuple[int, int]] = []
@@ -74,7 +73,7 @@ class Pattern:
         return 1 + max((number for number, _ in self.terms), default=-1)
 
     def fits(self, extents: Sequence[int]) -> bool:
-        """Return whether extents are of the pattern, for some values of the unknowns."""
+        """Return whether extents fit the pattern, for some values of the unknowns."""
         unknowns: dict[int, int] = {-1: 0}
         return all(
             extent - added == unknowns.setdefault(number, extent - added) and extent >= added
@@ -87,26 +86,26 @@ class _Family:
     """The facts about a stretch for values of one kind, which differ in their sizes only."""
 
     met: list[tuple[int, ...]]
-    """The sizes that no program took when they came, in order."""
+    """The sizes that no program fitted when they came, in order."""
     patterns: dict[int, Pattern] = field(default_factory=dict[int, Pattern])
-    """The sizes that the programs for more than one size take, if they do not take even fewer, by number."""
+    """The patterns of the programs for many sizes, by number; a program may take fewer sizes than its pattern."""
     refused: Pattern | None = None
-    """For what there was none last: what takes more sizes may have one."""
+    """The last pattern that could not be compiled; a wider one may be possible."""
 
 
 class Families:
-    """The stretches that are kept, by the kinds and sizes of the values that they are made for.
+    """The stretches that are kept, by the kinds and sizes of the values that they are for.
 
-    limit: how many, the least recently used go first.
+    limit: the number of stretches to keep; the least recently used go first.
     """
 
     def __init__(self, limit: int):
         self.limit = limit
         self._families: OrderedDict[Hashable, _Family] = OrderedDict()
         self._stretches: OrderedDict[tuple[Hashable, tuple[int, ...] | int], Stretch] = OrderedDict()
-        """By kind and sizes; those for more than one size by the number of their pattern."""
+        """The stretches by kind and sizes; those for many sizes by the number of their pattern."""
         self._taken: OrderedDict[tuple[Hashable, tuple[int, ...]], int] = OrderedDict()
-        """Which of those for more than one size took what came last."""
+        """The numbers of the patterns that recent sizes fitted."""
 
     @property
     def stretches(self) -> list[Stretch]:
@@ -122,11 +121,11 @@ class Families:
         generalise: Callable[[Pattern, bool], Stretch | None],
         takes: Callable[[Stretch], bool],
     ) -> Stretch:
-        """The stretch for values of a kind and sizes.
+        """Return the stretch for values of a kind and sizes.
 
-        `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can,
-        and is told whether that is one of `declare`'s: these are tried first.
-        `takes` tells whether such a one is for these, too.
+        declare: returns patterns to try first. specialise: compiles a stretch for these sizes only.
+        generalise: compiles one for a pattern, if it can; its second argument says whether `declare` returned that.
+        takes: tells whether a stretch for many sizes is for these, too.
         """
         if (kept := self.kept(kind, sizes)) is not None:
             return kept
@@ -155,12 +154,12 @@ class Families:
         return stretch
 
     def kept(self, kind: Hashable, sizes: tuple[int, ...]) -> Stretch | None:
-        """The stretch that has been made for values of a kind and sizes, or taken for them."""
+        """Return the kept stretch for values of a kind and sizes, if one was compiled or chosen for them."""
         return self._kept(kind, self._taken.get((kind, sizes), sizes))
 
-    def _kept(self, kind: Hashable, which: tuple[int, ...] | int) -> Stretch | None:
-        if (stretch := self._stretches.get((kind, which))) is not None:
-            self._stretches.move_to_end((kind, which))
+    def _kept(self, kind: Hashable, key: tuple[int, ...] | int) -> Stretch | None:
+        if (stretch := self._stretches.get((kind, key))) is not None:
+            self._stretches.move_to_end((kind, key))
         return stretch
 
     def _generalised(
@@ -170,7 +169,7 @@ class Families:
         declare: Callable[[], Sequence[Pattern]],
         generalise: Callable[[Pattern, bool], Stretch | None],
     ) -> tuple[Stretch, Pattern] | None:
-        """A stretch for more sizes than these: those declared, or once the family has met others, those like them."""
+        """Return a stretch for a declared pattern, or for the pattern of all sizes that the family has met."""
         if len(family.met) > TRIED:
             return None
         family.met += [sizes] * (sizes not in family.met)
@@ -208,7 +207,7 @@ class _Same:
 
 
 def kind_of(value: Value, sizes: list[int]) -> Hashable:
-    """Return what a stretch is specialised for in a value: all but its sizes, which are appended to `sizes`."""
+    """Return all of a value that a stretch is specialised for except its sizes, which are appended to `sizes`."""
     if value is None:
         return None
     if isinstance(value, list):

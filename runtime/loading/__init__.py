@@ -1,1 +1,1 @@
-"""Files of code brought into this process: exported models and jobs of measuring, their seal, package and linker."""
+"""Files of code to load into this process: exported models and measuring jobs, their seal, package and linker."""

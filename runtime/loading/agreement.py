@@ -1,4 +1,4 @@
-"""If the results of a kernel are those of another one, and inputs that show when they are not."""
+"""Comparison of the results of two kernels, and inputs that are likely to tell wrong kernels from right ones."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _TOLERANCES = {"float64": (1e-10, 1e-9), "float32": (1e-5, 1e-4), "float16": (2*
 Kernels that sum in another order differ by so much; elements of other dtypes have to be equal, bit by bit.
 """
 _LARGE = {"float64": 1e4, "float32": 1e3, "float16": 16.0, "bfloat16": 1e3}
-"""Factors that make large inputs, from which few kernels make infinities."""
+"""Per dtype, a large input that few kernels turn into an infinity."""
 _SEED = 0
 
 
 def is_rounded(dtype: np.dtype[Any]) -> bool:
-    """Return whether numbers of a dtype are rounded as they are computed with."""
+    """Return whether arithmetic on numbers of a dtype rounds."""
     return dtype.name in _TOLERANCES
 
 
 def difference(expected: Array, actual: Array) -> str:
-    """Return how a tensor differs from what it is expected to be; "" if it does not, as far as its dtype tells."""
+    """Describe how a tensor differs from the expected one; "" if it does not, up to the rounding of its dtype."""
     if np.array_equal(_bits(expected), _bits(actual)):
         return ""
     wrong = _rounded(expected, actual) if is_rounded(expected.dtype) else _bits(expected) != _bits(actual)
@@ -37,20 +37,20 @@ def difference(expected: Array, actual: Array) -> str:
 
 
 def _rounded(expected: Array, actual: Array) -> Array:
-    """Return where numbers differ by more than rounding. NaN equals NaN, and an infinity itself."""
+    """Return a mask of the numbers that differ by more than rounding. NaN equals NaN, and an infinity itself."""
     relative_to_all, relative = _TOLERANCES[expected.dtype.name]
     wide = np.float64 if expected.dtype == np.float64 else np.float32
-    wanted, got = cast("tuple[Any, Any]", (expected.astype(wide, copy=False), actual.astype(wide, copy=False)))
-    magnitude = np.abs(wanted)
+    x, y = cast("tuple[Any, Any]", (expected.astype(wide, copy=False), actual.astype(wide, copy=False)))
+    magnitude = np.abs(x)
     largest = magnitude.max(initial=0)
     finite = None if np.isfinite(largest) else np.isfinite(magnitude)
     if finite is not None:
         largest = magnitude.max(where=finite, initial=0)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(got - wanted) <= magnitude * relative + largest * relative_to_all
+        near = np.abs(y - x) <= magnitude * relative + largest * relative_to_all
     if finite is None:
         return cast(Array, ~near)
-    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    same = (y == x) | (np.isnan(y) & np.isnan(x))
     return cast(Array, ~np.where(finite, near, same))
 
 
@@ -59,9 +59,9 @@ def _bits(array: Array) -> Array:
 
 
 def adversarial(array: Array, number: int) -> Array:
-    """Return another tensor in place of one of floats: zeros, negatives, large and small numbers, always the same.
+    """Return a tensor of zeros, negatives, large and small numbers in place of one of floats, always the same.
 
-    number: which input of a kernel it is for. Tensors of other dtypes may be indices, and stay as they are.
+    number: the number of the kernel's input that it is for. Tensors of other dtypes may be indices, and are unchanged.
     """
     if not is_rounded(array.dtype):
         return array

@@ -1,4 +1,4 @@
-"""Signs that others used the processors while something was timed."""
+"""Signs that other processes used the processors during a measurement."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ except ImportError:  # no such system
     resource = None
 
 SHARE = 0.2
-"""Processors that others may use beside a measurement."""
+"""The share of a processor that other processes may use beside a measurement."""
 _SWITCHES_PER_SECOND = 10
-"""Involuntary switches that even an idle system makes."""
+"""The number of involuntary switches that happen even on an idle system."""
 _STAT = Path("/proc/stat")
 _IDLE = 3, 4
-"""The columns of time that nobody used, waiting for disks included."""
+"""The columns of idle time, including waits for disks."""
 _COLUMNS = 8
-"""Columns from user to steal; later ones are contained in these."""
+"""The number of columns from user to steal; these include the later ones."""
 
 
 class Reading(NamedTuple):
     """Counters of the system and of this process."""
 
     switches: int
-    """The times at which this process had to leave a processor that it could have used."""
+    """The number of times that this process had to leave a processor that it could have used."""
     busy: float
-    """Seconds of the processors, taken by whomever."""
+    """The seconds for which the processors were busy, for any process."""
     own: float
-    """Seconds of processors that this process took."""
+    """The seconds of processors that this process used."""
     time: float
 
 
 class Disturbance:
-    """The use that others make of some processors; on a system that does not say it, none."""
+    """The use of some processors by other processes; none on a system that does not report it."""
 
     def __init__(self, cpus: frozenset[int], stat: Path = _STAT):
         """stat: the file in which the system counts the ticks of its processors."""
@@ -48,13 +48,13 @@ class Disturbance:
         return Reading(switches, self._busy(), time.process_time(), time.perf_counter())
 
     def between(self, before: Reading, after: Reading) -> bool:
-        """Return whether others used more than `SHARE` of a processor, or took one from this process."""
+        """Return whether other processes used more than `SHARE` of a processor, or took one from this process."""
         seconds = after.time - before.time
         if after.switches - before.switches > int(seconds * _SWITCHES_PER_SECOND):
             return True
-        # The system counts whole ticks, so of each processor one more or less than it was.
-        surely = after.busy - before.busy - self._tick * len(self._cpus) - (after.own - before.own)
-        return surely > SHARE * seconds
+        # The system counts whole ticks, so each processor may have been busy for one tick less.
+        least = after.busy - before.busy - self._tick * len(self._cpus) - (after.own - before.own)
+        return least > SHARE * seconds
 
     def _busy(self) -> float:
         try:

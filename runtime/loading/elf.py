@@ -1,6 +1,6 @@
 """ELF files of 64 bits, little endian, as far as a loader needs them: sections, symbols, relocations.
 
-Every offset is checked before it is followed: a damaged file is a FrontendError, whatever is wrong with it.
+Every offset is checked before it is followed, so that any damaged file raises FrontendError.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RELA = struct.Struct("<QQq")
 
 
 class Section(NamedTuple):
-    """A section; `offset` and `size` in bytes, of the file."""
+    """A section; `offset` and `size` are in bytes of the file."""
 
     name: str
     kind: int
@@ -43,7 +43,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A symbol: where it is in its section, or that it is none of this file's."""
+    """A symbol, with its place in a section of this file unless it is undefined."""
 
     name: str
     kind: int
@@ -76,7 +76,7 @@ class Elf:
 
     @staticmethod
     def of(data: bytes | memoryview, name: str = "object") -> Elf:
-        """Read the headers; raises FrontendError when `data` is no such file. `name` is what errors are about."""
+        """Read the headers; raises FrontendError, about `name`, when `data` is no such file."""
         view = memoryview(data).cast("B")
         if len(view) < _HEADER.size or bytes(view[:6]) != b"\x7fELF\x02\x01":
             _fail(name, "an ELF file of 64 bits", "something else")
@@ -105,11 +105,11 @@ class Elf:
         return Elf(view, name, kind, machine, sections)
 
     def content(self, section: Section) -> memoryview:
-        """The bytes of a section."""
+        """Return the bytes of a section."""
         return self.data[section.offset : section.offset + section.size]
 
     def find(self, name: str) -> Section | None:
-        """The section of a name."""
+        """Return the section with a name, or None."""
         return next((section for section in self.sections if section.name == name), None)
 
     @cached_property
@@ -127,7 +127,7 @@ class Elf:
         return tuple(symbols)
 
     def relocations(self, section: int) -> Iterator[Relocation]:
-        """Return the relocations of a section; raises FrontendError for a place outside of it, or an unknown symbol."""
+        """Yield the relocations of a section; raises FrontendError for a place outside it, or an unknown symbol."""
         size, symbols = self.sections[section].size, len(self.symbols)
         for table in self.sections:
             if table.kind != RELA or table.info != section:
@@ -144,7 +144,7 @@ class Elf:
 
 
 def _text(strings: bytes, at: int, name: str) -> str:
-    """The text that begins at a byte of a table of texts."""
+    """Return the text that begins at a byte of a string table."""
     end = strings.find(b"\0", at)
     if at > len(strings) or end < 0:
         _fail(name, "names inside their table", "one that leaves it")

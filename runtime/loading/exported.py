@@ -1,4 +1,4 @@
-"""The parts of exported models as the heads of their packages have them."""
+"""The data in the head of an exported model's package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..program.program import Program
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program and, as LLVM names it, the machine that its code is for."""
+    """A program, and the machine that its code is for, in LLVM's terms."""
 
     triple: str
     cpu: str
@@ -27,12 +27,12 @@ class GraphKernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Exported(Compiled):
-    """A model that was exported, without its graph, its parameters and where it came from."""
+    """An exported model, without its graph, its parameters and its origins."""
 
     name: str
-    """The module's, as `relay.build` got it."""
+    """The name of the module that `relay.build` got."""
     vector_bits: int
-    """Of the vectors that the code is made of."""
+    """The bits of the vectors in the code."""
     functions: dict[str, GraphKernel]
     entry: tuple[int, ...] | None
-    """Of a function: where among the arguments of a call each of the program's is; None of other models."""
+    """For a function, the position in a call of each argument of the program; None for other models."""

@@ -1,4 +1,4 @@
-"""Memory for kernels that are not trusted, between bytes that nobody writes and pages that nobody may touch."""
+"""Memory for untrusted kernels, between canary bytes and pages that crash any access."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _CANARY = 0xC3
 _NOTHING = 0
 """PROT_NONE: a page that may neither be read nor written."""
 _STEP = 5 * ALIGNMENT
-"""Bytes between the offsets of buffers in their pages: at one offset all would compete for few lines of a cache."""
+"""The bytes between the offsets of buffers in their pages; at equal offsets, all would compete for few cache lines."""
 _PROTECTIONS = {True: mmap.PROT_READ | mmap.PROT_WRITE, False: mmap.PROT_READ}
 
 
 class Guarded:
     """An array at a 64-byte boundary, with undefined contents.
 
-    Before and behind it lie canary bytes up to a page's end, then a page whose use is a crash. Raises MemoryError
-    where the system has no such memory.
+    Before and after it lie canary bytes up to a page's end, then a page that crashes any access. Raises MemoryError
+    if the system has no such memory.
     """
 
     def __init__(self, kind: Kind, number: int = 0):
-        """kind: the shape and dtype. number: which buffer of a call it is, for its offset."""
+        """kind: the shape and dtype. number: the number of the buffer in a call, which decides its offset."""
         shape, dtype = kind
         size = prod(shape) * dtype.itemsize
         huge = size >= _HUGE_PAGE
@@ -41,7 +41,7 @@ class Guarded:
             raise MemoryError(f"a buffer of {size} bytes") from error
         self._bytes: Tensor = np.frombuffer(self._memory, np.uint8)
         start = int(self._bytes.ctypes.data)
-        # The first page before it that ends where a page of its size does.
+        # The fence before it ends where a page of the buffer's page size begins.
         self._at = _PAGE + -(start + _PAGE) % page
         if huge and hasattr(mmap, "MADV_HUGEPAGE"):
             self._memory.madvise(mmap.MADV_HUGEPAGE, self._at, self._inside)
@@ -50,7 +50,7 @@ class Guarded:
         self._before = self._bytes[self._at : begin]
         self._behind = self._bytes[begin + size : self._at + self._inside]
         self.bytes: Tensor = self._bytes[begin : begin + size]
-        """Its bytes."""
+        """The array's bytes."""
         self.array: Tensor = np.ndarray(shape, dtype, self._memory, begin)
         self.address = start + begin
         self._before[...] = self._behind[...] = _CANARY
@@ -58,9 +58,9 @@ class Guarded:
             protect(fence, _PAGE, _NOTHING)
 
     def intact(self) -> bool:
-        """Return whether the bytes around it are as they were."""
+        """Return whether the bytes around it are unchanged."""
         return bool((self._before == _CANARY).all() and (self._behind == _CANARY).all())
 
     def writable(self, allowed: bool) -> None:
-        """Let writes to it pass, or be crashes."""
+        """Let writes to it pass, or crash."""
         protect(self._start, self._inside, _PROTECTIONS[allowed])

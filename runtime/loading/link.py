@@ -1,8 +1,8 @@
-"""Objects linked into this process, without a compiler: what our own code generator emits for x86-64 and AArch64.
+"""A linker, into this process, of the objects that our own code generator emits for x86-64 and AArch64.
 
-All sections lie in one mapping, so that few bits reach from each to each: code and stubs, then constants and a table of
-addresses, then what is written. What lies elsewhere is reached through stubs and that table. No page is ever writable
-and executable at once.
+All sections lie in one mapping, so that short offsets reach from each to each: code and stubs, then constants and a
+table of addresses, then writable data. Stubs and that table lead to all other addresses. No page is ever writable and
+executable at once.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .relocations import LINKED, STUB
 
 _WORD = struct.Struct("<Q")
 _REACH = 1 << 31
-"""The distance that 32 bits reach."""
+"""The distance that an offset of 32 bits reaches."""
 _LIBRARIES = (None, "libm.so.6")
 _HOSTS = {"AMD64": "x86_64", "arm64": "aarch64"}
-"""The names of machines on other systems."""
+"""The names of machines on systems other than Linux."""
 
 
 def link(
@@ -35,25 +35,25 @@ def link(
     imports: Mapping[str, int],
     mapped: Mapping[str, int] | None = None,
 ) -> Code:
-    """The addresses of `exports` in `objects`, linked with each other, with `imports` (name -> address) and libc.
+    """Return the addresses of `exports` in `objects`, linked together, with `imports` (name -> address) and with libc.
 
-    mapped: sections by name that are in memory already, and stay there: where.
-    The code lives as long as what is returned. Raises FrontendError for damaged objects, PipelineError for those of
-    another machine and for symbols that are missing or defined twice.
+    mapped: the addresses, by name, of sections that are in memory already, and stay there.
+    The code lives as long as the result. Raises FrontendError for damaged objects, PipelineError for those of another
+    machine and for symbols that are missing or defined twice.
     """
     check_objects(objects, _HOSTS.get(platform.machine(), platform.machine()))
     image = Image(objects, imports, mapped or {})
     memory = mmap.mmap(-1, image.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    held = (ctypes.c_char * image.size).from_buffer(memory)
-    image.fill(memory, ctypes.addressof(held))
-    # Where instructions have a cache of their own, the system brings it up to date when a page becomes executable.
+    buffer = (ctypes.c_char * image.size).from_buffer(memory)
+    image.fill(memory, ctypes.addressof(buffer))
+    # If instructions have a cache of their own, the system updates it when a page becomes executable.
     protect(image.base, image.constants, mmap.PROT_READ | mmap.PROT_EXEC)
     protect(image.base + image.constants, image.writable - image.constants, mmap.PROT_READ)
-    return Code({name: image.exported(name) for name in dict.fromkeys(exports)}, (memory, held))
+    return Code({name: image.exported(name) for name in dict.fromkeys(exports)}, (memory, buffer))
 
 
 def check_objects(objects: Sequence[Elf], machine: str) -> None:
-    """Raises PipelineError for objects of another machine than one of `MACHINES`."""
+    """Raise PipelineError for objects that are not for `machine`, a name in `MACHINES`."""
     for elf in objects:
         actual = MACHINES.get(elf.machine, f"machine {elf.machine}")
         if actual != machine:
@@ -61,10 +61,10 @@ def check_objects(objects: Sequence[Elf], machine: str) -> None:
 
 
 class Image:
-    """Objects of one machine on their way into memory: where each section goes, and what is in it then."""
+    """The memory image of objects of one machine: the places of their sections, and the relocated contents."""
 
     def __init__(self, objects: Sequence[Elf], imports: Mapping[str, int], mapped: Mapping[str, int]):
-        """Errors as `link`."""
+        """Place the sections; raises the errors of `link`."""
         self.objects = objects
         self.machine = LINKED[objects[0].machine]
         self.imports = imports
@@ -79,11 +79,11 @@ class Image:
                 self.globals[symbol.name] = number, symbol
         self.at: dict[tuple[int, int], int] = {}
         """Number of the object and of the section -> offset in the mapping."""
-        most = sum(1 for number, index in self.loaded() for _ in objects[number].relocations(index))
+        relocations = sum(1 for number, index in self.loaded() for _ in objects[number].relocations(index))
         self.stub = self.place(EXEC, 0)
-        self.constants = _paged(self.stub + most * STUB)
+        self.constants = _paged(self.stub + relocations * STUB)
         self.word = self.place(0, self.constants)
-        self.writable = _paged(self.word + most * _WORD.size)
+        self.writable = _paged(self.word + relocations * _WORD.size)
         self.size = max(_paged(self.place(WRITE, self.writable)), mmap.PAGESIZE)
         if self.size >= _REACH:
             raise FrontendError(expectation(objects[0].name, "code of less than 2 GiB", f"{self.size} bytes"))
@@ -95,7 +95,7 @@ class Image:
         """Address -> the word that holds it."""
 
     def loaded(self) -> list[tuple[int, int]]:
-        """The sections that are needed at run time, by numbers of object and section."""
+        """Return the sections that are needed at run time, as numbers of object and section."""
         return [
             (number, index)
             for number, elf in enumerate(self.objects)
@@ -104,12 +104,12 @@ class Image:
         ]
 
     def needed(self, section: Section) -> bool:
-        """Return whether a section is loaded. Nothing unwinds through kernels."""
+        """Return whether a section is loaded; those for unwinding are not, because nothing unwinds through kernels."""
         unwinds = section.kind == UNWIND or section.name.startswith(".eh_frame")
         return bool(section.flags & ALLOC) and not unwinds and section.name not in self.mapped
 
     def place(self, kind: int, at: int) -> int:
-        """Give sections of a kind (EXEC, WRITE or 0) their places from `at` on; returns where stubs or words begin."""
+        """Place the sections of a kind (EXEC, WRITE or 0) from `at` on; return the offset of stubs or words."""
         for number, index in self.loaded():
             section = self.objects[number].sections[index]
             if (section.flags & EXEC or section.flags & WRITE) != kind:
@@ -122,7 +122,7 @@ class Image:
         return -(-at // STUB) * STUB
 
     def fill(self, memory: Any, base: int) -> None:
-        """Copy the sections and fill in addresses. memory: `size` bytes to write to, which will be at `base`."""
+        """Copy the sections and relocate them. memory: `size` bytes to write to, which will be at address `base`."""
         self.memory, self.base = memory, base
         for (number, index), at in self.at.items():
             elf = self.objects[number]
@@ -154,8 +154,8 @@ class Image:
         if not form.fits(value):
             bits = (form.high - form.low - 1).bit_length()
             aligned = f", a multiple of {form.unit}" if form.unit > 1 else ""
-            named = symbol.name or (elf.sections[symbol.section].name if symbol.section < len(elf.sections) else "")
-            self.fail(elf, f"an address that {bits} bits reach{aligned}", f"that of '{named}'")
+            name = symbol.name or (elf.sections[symbol.section].name if symbol.section < len(elf.sections) else "")
+            self.fail(elf, f"an address that {bits} bits reach{aligned}", f"that of '{name}'")
         old = int.from_bytes(self.memory[place : place + form.width], "little")
         new = form.put(old, value) % (1 << 8 * form.width)
         self.memory[place : place + form.width] = new.to_bytes(form.width, "little")
@@ -185,27 +185,27 @@ class Image:
         return self.base <= address < self.base + self.size
 
     def jump(self, address: int) -> int:
-        """The stub that jumps to an address."""
+        """Return the offset of a stub that jumps to an address."""
         if address not in self.stubs:
             self.stubs[address] = at = self.stub + len(self.stubs) * STUB
             self.memory[at : at + STUB] = self.machine.stub(address)
         return self.stubs[address]
 
     def table_word(self, address: int) -> int:
-        """The word that holds an address."""
+        """Return the offset of a word that holds an address."""
         if address not in self.words:
             self.words[address] = at = self.word + len(self.words) * _WORD.size
             _WORD.pack_into(self.memory, at, address)
         return self.words[address]
 
     def exported(self, name: str) -> int:
-        """The address of a symbol that some object defines."""
+        """Return the address of a symbol that some object defines."""
         if name not in self.globals:
             raise PipelineError(expectation("link", f"an object that defines '{name}'", "none"))
         return self.address(*self.globals[name])
 
-    def fail(self, elf: Elf, expected: str, found: str) -> NoReturn:
-        raise FrontendError(expectation(elf.name, expected, found))
+    def fail(self, elf: Elf, expected: str, actual: str) -> NoReturn:
+        raise FrontendError(expectation(elf.name, expected, actual))
 
 
 def _paged(size: int) -> int:
@@ -213,7 +213,7 @@ def _paged(size: int) -> int:
 
 
 def protect(start: int, size: int, protection: int) -> None:
-    """Set what may be done with pages; raises OSError where the system does not allow it."""
+    """Set the protection of pages; raises OSError if the system refuses."""
     if size and _libc().mprotect(ctypes.c_void_p(start), ctypes.c_size_t(size), protection):
         code = ctypes.get_errno()
         raise OSError(code, f"memory: the system does not let its use be changed ({os.strerror(code)})")
@@ -226,7 +226,7 @@ def _libc() -> Any:
 
 @cache
 def in_libraries(symbol: str) -> int:
-    """The address of a C function that this process or the mathematical library has; 0 where there is none."""
+    """Return the address of a C function in this process or the mathematical library; 0 if there is none."""
     for name in _LIBRARIES:
         try:
             function = ctypes.CDLL(name)[symbol]

@@ -1,4 +1,4 @@
-"""Exported models loaded into this process: without a compiler, and parameters where they lie in the file."""
+"""Exported models, loaded into this process without a compiler and without copies of parameters in the file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNREADABLE = (
     struct.error,
     tarfile.TarError,
 )
-"""Errors of reading bytes, or JSON, other than we write."""
+"""Errors of reading bytes or JSON that we did not write."""
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
@@ -50,7 +50,7 @@ _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 class LoadedModule(Calls, GraphExecutorFactory):
     """An exported model, ready to run: `module["default"](whence.cpu())`, or `module.run({..})` in one native call.
 
-    Its code and parameters are in memory as long as it, or something that it gave, is used.
+    Its code and parameters stay in memory as long as it, or any object from it, is in use.
     """
 
     def __init__(self, package: Package, model: Exported, linked: Linked, threads: int | None = None):
@@ -65,7 +65,7 @@ class LoadedModule(Calls, GraphExecutorFactory):
         pool = self._pool
         super().__init__(
             bytes(package.part("graph")).decode(),
-            # Not methods: a module that held itself would not go when the last who uses it does.
+            # Not methods: a module that refers to itself would not be freed with its last user.
             lambda: _functions(model, linked, pool),
             {name: array for name, array in named if name},
             model.name,
@@ -73,7 +73,7 @@ class LoadedModule(Calls, GraphExecutorFactory):
         )
 
     def __reduce__(self) -> NoReturn:
-        """Raises PipelineError: the file that it came from is what can be sent and copied."""
+        """Raise PipelineError: send or copy the file that the module came from instead."""
         expected = "the file that export_library wrote, for load_module to read"
         raise PipelineError(expectation("pickle, copy", expected, "a loaded module"))
 
@@ -89,7 +89,7 @@ class LoadedModule(Calls, GraphExecutorFactory):
 
     @property
     def runner(self) -> Runner:
-        """The runner of the whole. Raises PipelineError for a model that was exported without its parameters."""
+        """The runner of the program. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
             self._runner = Runner(self.program, self.arrays, self._linked.code)
         return self._runner
@@ -98,26 +98,26 @@ class LoadedModule(Calls, GraphExecutorFactory):
         return self.runner.run(inputs, self._pool)
 
     def reset(self) -> None:
-        """Begin anew with the random numbers of the model, if it draws any."""
+        """Restart the random numbers of the model, if it draws any."""
         if self.runner.random is not None:
             self.runner.random.reset()
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
-        """As of a compiled model; a function is called as such."""
+        """Call the model, as a compiled one is called, or the exported function."""
         if self._model.entry is not None:
             return self[ENTRY_NAME](*arrays)
         return super().__call__(*arrays, out=out, **named)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """As of a build; of an exported function, it as well, by its name. Raises PipelineError for an unknown one."""
+        """Return a function as a build does, or the exported one by name. Raises PipelineError for unknown names."""
         model = self._model
         if model.entry is not None and name in (model.name, ENTRY_NAME):
             return LoadedFunction(model.name, self.runner, self._pool, model.entry)
         return super().__getitem__(name)
 
     def get_node_schedule(self, index: int) -> NoReturn:
-        """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""
-        expected = "what whence.executables.restoring.read_library gives of the file, where the compiler is installed"
+        """Raise PipelineError: only the compiler can read the schedules in the file."""
+        expected = "the module that whence.executables.restoring.read_library reads, where the compiler is installed"
         raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
 
 
@@ -134,12 +134,12 @@ def _origins(package: Package) -> dict[str, Origin]:
 
 @door()
 def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = None) -> LoadedModule:
-    """The model that `export_library` wrote to a .tar, .so or .o file.
+    """Load the model that `export_library` wrote to a .tar, .so or .o file.
 
-    fmt: "tar", "so" or "o", where the suffix does not say it. threads: how many it runs on, as `whence.compile`.
-    The file is checked whole before anything of it is used, then linked in a few milliseconds; no compiler and no
-    linker is needed. Raises FrontendError when it is damaged or no such file, PipelineError when its code is for
-    another machine.
+    fmt: "tar", "so" or "o", if the suffix does not say so. threads: the number of threads, as in `whence.compile`.
+    The whole file is verified before any of it is used, then linked in a few milliseconds, without a compiler or a
+    linker. Raises FrontendError when it is damaged or no such file, PipelineError when its code is for another
+    machine.
     """
     name = fspath(path)
     kind = (fmt or Path(name).suffix).lstrip(".")
@@ -155,7 +155,7 @@ def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = 
 
 @door()
 def read_package(path: str | PathLike[str]) -> Package:
-    """The package of an exported model, of whatever kind and machine; errors as `load_module`."""
+    """Return the package of an exported model, for any kind of file and machine; raises the errors of `load_module`."""
     content, name = open_sealed(path), fspath(path)
     try:
         if bytes(content[:4]) == b"\x7fELF":
@@ -184,11 +184,11 @@ def _load_object(content: memoryview, name: str) -> tuple[Package, Exported, Lin
     elf = Elf.of(content, name)
     package, at = _package_of(elf, name)
     model = _model(package, name)
-    # The parameters stay where they are.
-    here = address(np.frombuffer(content, np.uint8)) + at
+    # The parameters stay in the file's mapping.
+    parameters = address(np.frombuffer(content, np.uint8)) + at
     names = {symbol.name for symbol in elf.symbols}
     pool = [symbol for symbol in POOL_SYMBOLS if symbol in names]
-    code = link([elf], [*_symbols(model), *pool], {}, {SECTION: here})
+    code = link([elf], [*_symbols(model), *pool], {}, {SECTION: parameters})
     return package, model, kept(code, content)
 
 
@@ -200,7 +200,7 @@ def _load_library(content: memoryview, name: str) -> tuple[Package, Exported, Li
 
 
 def _members(content: memoryview) -> dict[str, memoryview]:
-    """The files of an archive."""
+    """Return the files of an archive by name."""
     with tarfile.open(fileobj=cast("IO[bytes]", _View(content)), mode="r:") as archive:
         return {
             member.name: content[member.offset_data : member.offset_data + member.size]
@@ -210,7 +210,7 @@ def _members(content: memoryview) -> dict[str, memoryview]:
 
 
 class _View:
-    """A file to read bytes from, which are not copied as a whole."""
+    """A file over bytes in memory, which are not copied as a whole."""
 
     def __init__(self, data: memoryview):
         self._data = data
@@ -231,7 +231,7 @@ class _View:
 
 
 def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
-    """The package of an object or library, and where it begins in the file."""
+    """Return the package of an object or library, and its offset in the file."""
     section = elf.find(SECTION)
     if section is None:
         raise FrontendError(expectation(name, "a model that export_library wrote", "a file without one"))
@@ -239,7 +239,7 @@ def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
 
 
 def _model(package: Package, name: str) -> Exported:
-    """Return what a package is of. Raises PipelineError for code that this machine cannot run."""
+    """Return the model of a package. Raises PipelineError for code that this machine cannot run."""
     model = package.about(Exported)
     check_machine(name, model.triple, model.features, model.vector_bits)
     return model

@@ -1,4 +1,4 @@
-"""This machine, by which kernels measured on it are told from those of others; known without a compiler."""
+"""Facts about this machine, found without a compiler: times measured on it hold for machines of the same kind."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..program.cpus import cpu_features
 _INFO = Path("/proc/cpuinfo")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 _NAMES = ("vendor_id", "model name", "cpu family", "model", "stepping", "cache size", "CPU implementer", "CPU part")
-"""Lines of the system's description of a processor that say of what kind it is."""
+"""The lines of the system's description of a processor that identify its kind."""
 KINDS = ("system", "machine", "processor", "features")
 """The facts that machines of one kind share."""
 
 
 @cache
 def machine_facts() -> Mapping[str, Any]:
-    """Return what this machine is, as JSON has it: `KINDS`, and how many processors it has."""
+    """Return the facts about this machine in JSON's types: `KINDS`, and the number of its processors."""
     return {
         "system": platform.system(),
         "machine": {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine()),
@@ -32,19 +32,19 @@ def machine_facts() -> Mapping[str, Any]:
 
 
 def kind_of(facts: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return what machines of one kind share: times of one hold for another."""
+    """Return the facts that machines of one kind share; times on one hold for another."""
     system, machine, processor, features = (facts.get(name) for name in KINDS)
     return system, machine, processor, tuple(features or ())
 
 
 def spelled(facts: Mapping[str, Any]) -> str:
-    """Return the name of a machine for people."""
+    """Return a readable name of a machine."""
     name = str(facts.get("processor") or "unknown processor").partition(";")[0]
     return f"{name} ({facts.get('machine')}, {facts.get('system')})"
 
 
 def _processor(path: Path) -> str:
-    """Return the name and the numbers of the first processor, as Linux says them, the name first."""
+    """Return the name and then the numbers of the first processor, as Linux lists them."""
     lines: dict[str, str] = {}
     try:
         for line in path.read_text().split("\n\n")[0].splitlines():
@@ -52,13 +52,13 @@ def _processor(path: Path) -> str:
             lines[name.strip()] = value.strip()
     except (OSError, UnicodeDecodeError):  # no such system
         return platform.processor()
-    said = [lines[name] for name in _NAMES if name in lines]
+    values = [lines[name] for name in _NAMES if name in lines]
     first = lines.get("model name", "")
-    return "; ".join([first, *(word for word in said if word != first)] if first else said)
+    return "; ".join([first, *(value for value in values if value != first)] if first else values)
 
 
 def in_core_order(cpus: Iterable[int], topology: Path = _TOPOLOGY) -> list[int]:
-    """Return processors, one of each physical core first: those that share a core come behind all others.
+    """Return processors, first one of each physical core, then those that share a core with an earlier one.
 
     topology: the folder in which the system describes its processors.
     """
@@ -70,7 +70,7 @@ def in_core_order(cpus: Iterable[int], topology: Path = _TOPOLOGY) -> list[int]:
 
 
 def _position(cpu: int, path: Path) -> int:
-    """Return the place of a processor among those of its core, 0 for the first one."""
+    """Return the position of a processor among those of its core, 0 for the first one."""
     try:
         words = path.read_text().strip().split(",")
         spans = [tuple(map(int, word.split("-"))) for word in words]

@@ -1,7 +1,7 @@
-"""Candidates for a kernel beside the default one, in this process: first their results, then their times.
+"""Measurement, in this process, of candidates for a kernel beside the default one: first results, then times.
 
 A job is a sealed package of a `JobHead`. The object of each of its codes is the part `code N`. The part `pool` is the
-object of the thread pool, and the params are the inputs. `measuring_slot.py` has a process do this.
+object of the thread pool, and the params are the inputs. `measuring_slot.py` starts processes for this.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from .outcomes import Failed, JobHead, Measured, Outcome
 from .package import Package
 
 POOL, CODE = "pool", "code "
-"""Parts of a job: the thread pool's object; with its number, that of the default kernel (0) and of each candidate."""
+"""Parts of a job: the thread pool's object, and, with its number, that of the default kernel (0) or of a candidate."""
 _FILLS = 0xFF, 0x5A
-"""Bytes that outputs and workspaces are full of before a call with the first and with the second set of inputs. Of the
-first ones floats are NaN; no element that is never written is right with both."""
+"""The bytes that fill outputs and workspaces before a call with the first and with the second set of inputs. Floats of
+the first are NaN, and an element that a kernel never writes is wrong with one of them."""
 _COPIES = 4096
-"""The most copies of weights: as many small ones are found in no first cache."""
+"""The maximal number of copies of weights; so many copies of even small weights exceed the first cache."""
 _REPEATS = 4
-"""The most alternations of a candidate that are measured again, because others disturbed them."""
+"""The maximal number of alternations of a candidate that are repeated because others disturbed them."""
 _PART = 0.6
 """The part of its time after which a candidate gets no further alternation."""
 _IDLE = 200
-"""Calls that do nothing, of which the mean tells what a call costs."""
+"""The number of empty calls, whose mean is the cost of a call."""
 
 Call = Callable[..., None]
 
 
 class Kernel:
-    """A linked kernel, and with which arguments it is called: as many tuples as there are copies of the weights."""
+    """A linked kernel, and its arguments: one tuple for each copy of the weights."""
 
     def __init__(self, code: Code, symbol: str, arguments: Sequence[tuple[int, ...]], pointers: int):
-        """pointers: how many of the arguments come before the sizes."""
+        """pointers: the number of arguments before the sizes."""
         self._code = code
         sizes = len(arguments[0]) - pointers - 2
         kinds = [*[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * sizes, *[ctypes.c_void_p] * 2]
@@ -60,11 +60,11 @@ class Kernel:
         self.arguments = arguments
 
     def batch(self, number: int, turn: int, clock: Callable[[], float]) -> float:
-        """Seconds of `number` calls by a clock, the first with the weights' copy number `turn`."""
+        """Return the seconds of `number` calls by a clock, the first with copy number `turn` of the weights."""
         call, copies = self.call, len(self.arguments)
         order = [self.arguments[step % copies] for step in range(turn, turn + number)]
         if number > 1:
-            # Whatever ran before left its own in the nearest caches.
+            # This call evicts what ran before from the nearest caches.
             call(*self.arguments[(turn - 1) % copies])
         start = clock()
         for arguments in order:
@@ -73,10 +73,10 @@ class Kernel:
 
 
 class Bench:
-    """Buffers for the kernels of a job, the default kernel, and what it made of the inputs.
+    """Buffers for the kernels of a job, the default kernel, and its results for the inputs.
 
-    Raises PipelineError for a job of another kind of machine, and for a default kernel that leaves its outputs;
-    FrontendError for damaged objects.
+    Raises PipelineError for a job for another kind of machine, and for a default kernel that writes beside its
+    outputs; FrontendError for damaged objects.
     """
 
     def __init__(self, package: Package, disturbance: Disturbance):
@@ -86,20 +86,20 @@ class Bench:
             raise PipelineError(expectation("measuring", f"kernels for {spelled(here)}", spelled(head.machine)))
         self.protocol = head.protocol
         self._package, self._disturbance = package, disturbance
-        # What others take of a processor is no time of a single thread.
+        # The CPU time of a single thread excludes the time that others use its processor.
         self._clock = time.thread_time if self.protocol.threads == 1 else time.perf_counter
         self._pool = ThreadPool(linked_pool(package.part(POOL)), self.protocol.threads)
         self._refused = RefusedMemory(Code({REFUSED: self._pool.code.refused}))
-        given = package.params()
+        inputs = package.params()
         self._weights = frozenset(head.weights)
-        # Those that were given last: times are for them.
-        self._trials = [self._harder(given), given]
-        kinds = [(array.shape, array.dtype) for array in given] + list(head.outputs)
+        # The inputs of the job come last, because times are for them.
+        self._trials = [self._harder(inputs), inputs]
+        kinds = [(array.shape, array.dtype) for array in inputs] + list(head.outputs)
         scratch = max(code.workspace for code in head.codes)
         buffers = [Guarded(kind, number) for number, kind in enumerate([*kinds, ((scratch,), np.dtype(np.uint8))])]
-        self._inputs, self._outputs = buffers[: len(given)], buffers[len(given) : -1]
+        self._inputs, self._outputs = buffers[: len(inputs)], buffers[len(inputs) : -1]
         self._workspace = buffers[-1]
-        self._held: list[Array | None] = [None] * len(given)
+        self._held: list[Array | None] = [None] * len(inputs)
         self._copies: list[Array] = []
         self._pointers = self._rotated()
         self._turn = 0
@@ -114,19 +114,19 @@ class Bench:
         try:
             kernel = self._kernel(candidate + 1)
             for trial in range(len(self._trials)):
-                if why := self._wrong(kernel, trial):
-                    return Failed("wrong", why)
+                if reason := self._wrong(kernel, trial):
+                    return Failed("wrong", reason)
             outcome = self._timed(kernel, start + self.protocol.seconds * _PART)
         except WhenceError as error:
             return Failed("error", str(error))
-        if why := self._differences(len(self._trials) - 1):
-            return Failed("wrong", f"after {self._turn} calls: {why}")
+        if reason := self._differences(len(self._trials) - 1):
+            return Failed("wrong", f"after {self._turn} calls: {reason}")
         return outcome
 
-    def _harder(self, given: Sequence[Array]) -> tuple[Array, ...]:
-        """Return inputs that try a kernel harder; weights are what they are."""
+    def _harder(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        """Return inputs that test a kernel harder; weights stay as they are."""
         return tuple(
-            array if number in self._weights else adversarial(array, number) for number, array in enumerate(given)
+            array if number in self._weights else adversarial(array, number) for number, array in enumerate(inputs)
         )
 
     def _rotated(self) -> list[tuple[int, ...]]:
@@ -143,13 +143,13 @@ class Bench:
         self._copies.append(memory)
         at = 0
         for _ in range(count - 1):
-            places = list(inputs)
+            addresses = list(inputs)
             for number, size in sizes.items():
                 weight = _bytes(self._trials[0][number])
                 memory[at : at + weight.size] = weight
-                places[number] = address(memory) + at
+                addresses[number] = address(memory) + at
                 at += size
-            rows.append((*places, *outputs))
+            rows.append((*addresses, *outputs))
         return rows
 
     def _kernel(self, number: int) -> Kernel:
@@ -157,14 +157,14 @@ class Bench:
         name = f"candidate {number - 1}" if number else "default kernel"
         elf = Elf.of(bytes(self._package.part(f"{CODE}{number}")), name)
         linked = link([elf], [code.symbol], self._pool.code.imports)
-        rest = (*code.sizes, self._workspace.address, self._pool.handle)
-        return Kernel(linked, code.symbol, [(*row, *rest) for row in self._pointers], len(self._pointers[0]))
+        common = (*code.sizes, self._workspace.address, self._pool.handle)
+        return Kernel(linked, code.symbol, [(*row, *common) for row in self._pointers], len(self._pointers[0]))
 
     def _results(self, kernel: Kernel, trial: int) -> list[Guarded]:
-        """Return the outputs of the default kernel, which nobody can write to."""
+        """Return the outputs of the default kernel, write-protected."""
         self._run(kernel, trial)
-        if why := self._strayed(trial):
-            raise PipelineError(expectation("default kernel", "one that writes its outputs alone", f"one that {why}"))
+        if fault := self._strayed(trial):
+            raise PipelineError(expectation("default kernel", "one that writes its outputs alone", f"one that {fault}"))
         kept: list[Guarded] = []
         for output in self._outputs:
             copy = Guarded((output.array.shape, output.array.dtype))
@@ -175,7 +175,7 @@ class Bench:
 
     def _run(self, kernel: Kernel, trial: int) -> None:
         for number, array in enumerate(self._trials[trial]):
-            # No kernel that goes on has changed them.
+            # A kernel that changed its inputs has failed, so that inputs in place are intact.
             if self._held[number] is not array:
                 self._inputs[number].array[...] = self._held[number] = array
         for buffer in (*self._outputs, self._workspace):
@@ -185,20 +185,20 @@ class Bench:
         self._refused.check(count)
 
     def _wrong(self, kernel: Kernel, trial: int) -> str:
-        """Return why a kernel is wrong; "" if nothing shows that it is."""
+        """Run a kernel and return the reason why it is wrong; "" if nothing shows that it is."""
         self._run(kernel, trial)
         return self._differences(trial)
 
     def _differences(self, trial: int) -> str:
-        if why := self._strayed(trial):
-            return why
+        if fault := self._strayed(trial):
+            return fault
         for number, (output, expected) in enumerate(zip(self._outputs, self._expected[trial], strict=True)):
-            if why := difference(expected.array, output.array):
-                return f"output {number}: {why}"
+            if differences := difference(expected.array, output.array):
+                return f"output {number}: {differences}"
         return ""
 
     def _strayed(self, trial: int) -> str:
-        """Return what a kernel wrote that it may not write; "" for nothing."""
+        """Name the memory that a kernel wrote without permission; "" if there is none."""
         buffers = {
             **{f"input {number}": buffer for number, buffer in enumerate(self._inputs)},
             **{f"output {number}": buffer for number, buffer in enumerate(self._outputs)},
@@ -241,13 +241,13 @@ class Bench:
         return default, own
 
     def _seconds(self, kernel: Kernel, number: int) -> float:
-        """Return the seconds of a call without what Python takes for it: the mean of a batch."""
+        """Return the mean seconds of a call in a batch, without Python's time for a call."""
         seconds = kernel.batch(number, self._turn, self._clock) / number
         self._turn += number
         return max(seconds - self._idle, seconds / 100)
 
     def _grown(self, kernel: Kernel) -> int:
-        """Return how many calls of a kernel take as long as a batch has to."""
+        """Return a number of calls of a kernel that takes as long as a batch has to."""
         number, least = 1, self.protocol.batch_seconds
         while (seconds := kernel.batch(number, self._turn, self._clock)) < least:
             self._turn += number
@@ -255,7 +255,7 @@ class Bench:
         return number
 
     def _idle_seconds(self) -> float:
-        """Return the seconds of a call that does nothing; 0 where there is no such function."""
+        """Return the seconds of an empty call; 0 if the pool has no idle loop to call."""
         if not self._pool.code.spin:
             return 0.0
         count = len(self._pointers[0]) + 2
@@ -265,7 +265,7 @@ class Bench:
 
 
 def _bytes(array: Array) -> Tensor:
-    """The bytes of an array in the order of its elements."""
+    """Return the bytes of an array in the order of its elements."""
     return cast(Any, np.ascontiguousarray(array)).reshape(-1).view(np.uint8)
 
 

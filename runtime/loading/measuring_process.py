@@ -1,8 +1,8 @@
-"""The work of a process that runs code which is not trusted: candidates of jobs, one after the other.
+"""The work of a process that runs untrusted code: candidates of jobs, one after the other.
 
-What comes and goes are frames, `u64 size, bytes`. A request is two of them: a `Request` in JSON, and a job without its
-seal. The answers are one frame in JSON when the default kernel has run, `Started`, and one `Outcome` per candidate.
-After a failed candidate the process ends: its memory may not be what it was.
+Messages are frames, `u64 size, bytes`. A request is two of them: a `Request` in JSON, and a job without its seal. The
+answers are frames in JSON: a `Started` when the default kernel has run, then an `Outcome` for each candidate. The
+process ends after a failed candidate, which may have corrupted its memory.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LENGTH = struct.Struct("<Q")
 
 
 def main(requests: int) -> None:
-    """Measure what is asked for on a pipe, until it ends; answers go to what standard output was."""
+    """Answer the requests on a pipe, until it ends, on the original standard output."""
     end_with(os.getppid())
-    # Nothing that kernels print is an answer.
+    # Output that kernels print must not mix with answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if resource is not None:
@@ -80,7 +80,7 @@ def _limit(memory: int) -> None:
 
 
 def _pin(cpus: Sequence[int]) -> frozenset[int]:
-    """Have all threads of this process run on these processors, if there are any; returns where they run."""
+    """Pin all threads of this process to these processors, if there are any; return the processors that it runs on."""
     if not hasattr(os, "sched_setaffinity"):
         return frozenset(range(os.cpu_count() or 1))
     if cpus:

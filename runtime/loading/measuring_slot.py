@@ -1,7 +1,7 @@
-"""A slot for measurements: one process at a time that runs the candidates of jobs, watched and limited by this one.
+"""A slot for measurements: this process watches and limits another, which runs the candidates of jobs.
 
-No candidate runs in this process. One that crashes, hangs or is wrong ends the process that ran it, and the candidates
-after it are measured in a new one.
+A candidate that crashes, hangs or is wrong ends the process that ran it, and a new one measures the candidates after
+it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .package import Package
 from .sealed import unsealed
 
 START_SECONDS = 60.0
-"""Seconds in which a process has to be ready for jobs and take one, also where processors are busy."""
+"""The seconds in which a process has to start and accept a job, even if processors are busy."""
 _LARGEST = 1 << 24
-"""Bytes of an answer; more are none."""
+"""The maximal bytes of an answer."""
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-"""Settings of libraries that would start threads beside the kernels."""
+"""Variables of libraries that would start threads beside the kernels."""
 _START = f"import sys; sys.path[:] = sys.argv[2:]; from {main.__module__} import main; main(int(sys.argv[1]))"
 
 
@@ -40,24 +40,24 @@ class _Late(Exception):
 
 
 class _Refused(Exception):
-    """The process does not measure the job. The text says why."""
+    """The process refused to measure the job, for the reason in the text."""
 
 
 class _Ended(Exception):
-    """The process ended, or closed its pipes. The text says how."""
+    """The process ended, or closed its pipes, as the text says."""
 
 
 class Slot:
-    """Measures jobs one after the other. Not for several threads at once."""
+    """A place where jobs are measured one after the other, by one thread at a time."""
 
     def __init__(self, number: int = 0, slots: int = 1, *, pinned: bool = True):
-        """number: of the slots of this machine, which is this. pinned: it gets processors of its own, if it can."""
+        """number: its number among the slots of this machine. pinned: it gets processors of its own, if possible."""
         self._number, self._slots, self._pinned = number, slots, pinned
         self._process: _Process | None = None
         self._lock, self._stopped = Lock(), False
 
     def measured(self, job: bytes, first: int = 0, end: int | None = None) -> list[Outcome]:
-        """Return what came of the candidates from `first` to before `end` (all of them).
+        """Return the outcomes of the candidates from `first` to before `end`, by default all.
 
         Raises FrontendError for bytes that are no job or a damaged one.
         """
@@ -71,8 +71,8 @@ class Slot:
                 process = self._ready(request, content, protocol.seconds)
             except (_Refused, _Late, _Ended, FrontendError, OSError, ValueError) as error:
                 self._end()
-                why = str(error) if isinstance(error, _Refused) else f"default kernel: {error}"
-                return outcomes + [Failed("error", why)] * (count - candidate)
+                reason = str(error) if isinstance(error, _Refused) else f"default kernel: {error}"
+                return outcomes + [Failed("error", reason)] * (count - candidate)
             for _ in range(candidate, count):
                 outcomes.append(self._answer(process, protocol.seconds))
                 if isinstance(outcomes[-1], Failed):
@@ -81,7 +81,7 @@ class Slot:
         return outcomes
 
     def stop(self) -> None:
-        """From another thread: have `measured` return soon, and do nothing before this is closed."""
+        """Make `measured`, in another thread, return soon, and refuse jobs until the slot is closed."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -101,7 +101,7 @@ class Slot:
     def _ready(self, request: Request, job: memoryview, seconds: float) -> _Process:
         """Return a process that has run the default kernel of a job.
 
-        Raises _Refused where it does not, _Late or _Ended where it does not answer, OSError where it cannot start.
+        Raises _Refused if it did not, _Late or _Ended if it does not answer, OSError if it cannot start.
         """
         if self._process is not None and not self._process.alive:
             self._end()
@@ -118,7 +118,7 @@ class Slot:
         return process
 
     def _answer(self, process: _Process, seconds: float) -> Outcome:
-        """Return what came of the candidate that runs."""
+        """Return the outcome of the running candidate."""
         try:
             (outcome,) = outcomes_of([process.answer(time.monotonic() + seconds)])
             return outcome
@@ -128,7 +128,7 @@ class Slot:
             return Failed("crash", str(error))
 
     def _cpus(self, threads: int) -> list[int]:
-        """Return the processors for the threads of this slot; none where all slots share what there is."""
+        """Return the processors for the threads of this slot; none if all slots share all processors."""
         if not self._pinned or not hasattr(os, "sched_getaffinity"):
             return []
         cpus = in_core_order(os.sched_getaffinity(0))
@@ -141,11 +141,11 @@ class _Process:
     """A process of `measuring_process` and the pipes to it."""
 
     def __init__(self) -> None:
-        """Raises OSError where the system starts none."""
+        """Start the process; raises OSError if the system refuses."""
         reading, self._requests = os.pipe()
         try:
-            # In a session of its own: who interrupts this process from a terminal does not interrupt that one, which
-            # ends as its standard input does.
+            # The child has a session of its own, so that an interrupt from the terminal does not reach it; it ends when
+            # its standard input does.
             self._child = subprocess.Popen(
                 [sys.executable, "-I", "-c", _START, str(reading), *sys.path],
                 stdin=subprocess.PIPE,
@@ -170,18 +170,18 @@ class _Process:
     def send(self, data: bytes | memoryview, end: float) -> None:
         """Send a frame; raises _Late or _Ended when it does not arrive before `end` on the monotonic clock."""
         for piece in (LENGTH.pack(len(data)), data):
-            left = memoryview(piece)
-            while left:
+            unsent = memoryview(piece)
+            while unsent:
                 self._wait(self._requests, select.POLLOUT, end)
                 try:
-                    left = left[os.write(self._requests, left) :]
+                    unsent = unsent[os.write(self._requests, unsent) :]
                 except BlockingIOError:
                     continue
                 except BrokenPipeError:
                     raise self._ended() from None
 
     def answer(self, end: float) -> Any:
-        """Return the next answer, as JSON has it; raises _Late or _Ended when there is none before `end`."""
+        """Return the next answer, parsed from JSON; raises _Late or _Ended when there is none before `end`."""
         (size,) = cast("tuple[int]", LENGTH.unpack(self._read(LENGTH.size, end)))
         if size > _LARGEST:
             raise _Ended(f"answers with {size} bytes")
@@ -208,14 +208,14 @@ class _Process:
         return data
 
     def _wait(self, file: int, event: int, end: float) -> None:
-        """Wait until a pipe is ready, as it is when its other end is closed. Raises _Late."""
+        """Wait until a pipe is ready, or closed at its other end. Raises _Late."""
         poll = select.poll()
         poll.register(file, event)
         if not poll.poll(max(0.0, end - time.monotonic()) * 1e3):
             raise _Late("expected an end in time, but it goes on")
 
     def _ended(self) -> _Ended:
-        """Return how the process ended, which closed its pipes."""
+        """Return an error that says how the process, which closed its pipes, ended."""
         try:
             code = self._child.wait(1)
         except subprocess.TimeoutExpired:
@@ -232,10 +232,10 @@ _lock = Lock()
 
 
 def measure(job: bytes, first: int, end: int) -> bytes:
-    """Return the outcomes of some candidates of a job in JSON, for whoever reaches this process by other means.
+    """Return the outcomes of some candidates of a job in JSON, for callers that reach this process remotely.
 
-    They run in a child of this process, which stays for later jobs. That goes to no processor of its own, as nobody
-    knows what else measures on this machine.
+    They run in a child of this process, which stays for later jobs. The child is not pinned, because others may
+    measure on this machine, too.
     """
     with _lock:
         try:

@@ -1,4 +1,4 @@
-"""Code with a thread pool of its own, and shared libraries, each open once, and closed when nobody uses it."""
+"""Code with a thread pool of its own, and shared libraries, each opened once and closed after its last use."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ POOL_OBJECT = "whence_pool.o"
 
 
 class Linked(NamedTuple):
-    """Code, and the pool that its loops run on."""
+    """Code, and the pool on which its loops run."""
 
     code: Code
     pool: PoolCode
 
 
 class _Alive:
-    """An object that keeps code; before it goes, the workers that run the code end."""
+    """An object that keeps code mapped; when it is freed, the workers that run the code end first."""
 
     def __init__(self, code: Code, *held: object, close: Callable[[], None] | None = None):
         self.code = code
         self.held = held
-        # One finalizer: of garbage that refers to itself, several objects' run in any order.
+        # There is one finalizer, because the finalizers of several objects in a cycle run in any order.
         weakref.finalize(self, _end, PoolCode.of(code).apart(), close).atexit = False
 
     @property
     def linked(self) -> Linked:
-        """The code, which keeps this."""
+        """The code, which keeps this object."""
         code = Code(self.code.addresses, self)
         return Linked(code, PoolCode.of(code))
 
@@ -52,20 +52,20 @@ def _end(pool: PoolCode, close: Callable[[], None] | None) -> None:
 
 
 def kept(code: Code, *held: object) -> Linked:
-    """Code that has a pool in it, and what it needs; all go when nobody uses the code."""
+    """Return code that contains a pool; `held` lives as long as the code is used."""
     return _Alive(code, *held).linked
 
 
 _lock = RLock()
 _open: weakref.WeakValueDictionary[tuple[int, int], _Alive] = weakref.WeakValueDictionary()
-"""Device and number of a file -> its library: opened twice it would have one pool with two owners."""
+"""Device and inode of a file -> its library; a library opened twice would have one pool with two owners."""
 _pools: dict[bytes, PoolCode] = {}
 _names: set[str] = set()
-"""The names of open libraries, by which the system knows them."""
+"""The names under which the system knows the open libraries."""
 
 
 def linked_pool(data: bytes | memoryview) -> PoolCode:
-    """The pool of an object file; who has the same one shares it, for the life of the process. Errors as of `link`."""
+    """Return the pool of an object file, one for all equal files and the life of the process; raises as `link` does."""
     key = hashlib.sha256(data).digest()
     with _lock:
         if key not in _pools:
@@ -76,9 +76,9 @@ def linked_pool(data: bytes | memoryview) -> PoolCode:
 
 
 def open_library(name: str, symbols: Iterable[str]) -> Linked:
-    """The code of a shared library: `symbols`, and its pool.
+    """Return the code of a shared library: `symbols`, and its pool.
 
-    Raises PipelineError where the system does not load it, FrontendError when it lacks a symbol.
+    Raises PipelineError when the system does not load it, FrontendError when it lacks a symbol.
     """
     with _lock:
         status = os.stat(name)
@@ -106,21 +106,21 @@ class _Library:
 
     def __init__(self, name: str):
         path = Path(name).resolve()
-        # To the system an open library is its name, even where another file has taken that since.
-        spelled, dots = str(path), ""
-        while spelled in _names:
+        # The system identifies an open library by its name, even if another file has that name by now.
+        unique, dots = str(path), ""
+        while unique in _names:
             dots += "/."
-            spelled = f"{path.parent}{dots}/{path.name}"
+            unique = f"{path.parent}{dots}/{path.name}"
         try:
-            self.library = ctypes.CDLL(spelled)
+            self.library = ctypes.CDLL(unique)
         except OSError as error:
             raise PipelineError(expectation(name, "a library that this system loads", str(error))) from error
-        _names.add(spelled)
-        self._spelled = spelled
+        _names.add(unique)
+        self._name = unique
 
     def close(self) -> None:
-        """Have the system forget it. At exit that does so itself, when nothing runs any more."""
+        """Close the library. At exit the system does so itself, when no code runs any more."""
         handle: int = self.library._handle  # pyright: ignore[reportPrivateUsage]
         with _lock:
             _ctypes.dlclose(handle)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-            _names.discard(self._spelled)
+            _names.discard(self._name)

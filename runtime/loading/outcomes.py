@@ -1,4 +1,4 @@
-"""Jobs of measuring, and outcomes: plain data that travels as JSON."""
+"""Measuring jobs and their outcomes: plain data that travels as JSON."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Protocol:
     pairs: int = 3
     """The number of alternations of default and candidate.
 
-    Seconds of a kernel on one thread are those that a processor works for it; on several, those of the wall's clock.
+    The seconds of a kernel are CPU time on one thread, wall-clock time on several.
     """
     batch_seconds: float = 2e-3
-    """The least seconds of a batch of calls, of which the mean counts."""
+    """The minimal seconds of a batch of calls, of which the mean counts."""
     threads: int = 1
     rotate_bytes: int = 0
-    """Weights are copied until all copies together have so many bytes, and calls go round them: weights come from
-    memory then, as in a network. 0: one copy, which caches hold."""
+    """The bytes of all copies of the weights, through which calls rotate, so that weights come from memory as in a
+    network. 0: one copy, which caches hold."""
     seconds: float = 10.0
-    """The most that one candidate may take, all in all: then it is stopped. It counts for the default kernel, too."""
+    """The seconds after which a candidate, or the default kernel, is stopped."""
     memory_bytes: int = 8 << 30
-    """The most bytes of address space of the measuring process."""
+    """The maximal bytes of address space of the measuring process."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class JobKernel:
 
     symbol: str
     workspace: int
-    """Bytes of scratch that a call needs."""
+    """The bytes of scratch that a call needs."""
     sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class JobHead:
-    """The contents of a job, beside objects and inputs."""
+    """The contents of a job except objects and inputs."""
 
     codes: tuple[JobKernel, ...]
     """The default kernel, then the candidates."""
@@ -57,24 +57,24 @@ class JobHead:
     outputs: tuple[ArrayKind, ...]
     protocol: Protocol
     machine: dict[str, Any]
-    """Facts of machine_facts.py."""
+    """The facts of machine_facts.py."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The candidates of a job that a process is asked for, and how it may run."""
+    """A request to a process: candidates of a job, and the resources that it may use."""
 
     first: int
     end: int
     """The candidates are those from `first` to before this one."""
     cpus: tuple[int, ...]
-    """Processors; none where it may run on any."""
+    """The processors to run on; none for any."""
     memory_bytes: int
 
 
 @dataclass(frozen=True)
 class Started:
-    """The answer of a process that has run the default kernel, or why it has not."""
+    """The answer of a process that has run the default kernel, or the reason why it has not."""
 
     failed: str | None = None
 
@@ -84,7 +84,7 @@ class Measured:
     """A candidate whose results are those of the default kernel, and its times."""
 
     ratios: tuple[float, ...]
-    """Per alternation, seconds of the default over seconds of the candidate: above 1 the candidate is faster."""
+    """For each alternation, the default's seconds over the candidate's; above 1, the candidate is faster."""
     default_seconds: float
     """The median seconds of a call of the default kernel."""
     seconds: float
@@ -99,15 +99,15 @@ class Measured:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The median's confidence interval of at least 95 % by the sign test: two of the ratios in their order.
+        """The median's confidence interval of at least 95 % by the sign test: two of the sorted ratios.
 
         Fewer than 6 ratios exclude nothing: (0, infinity).
         """
-        skipped = _skipped(len(self.ratios))
-        if skipped < 0:
+        last = _last_outside(len(self.ratios))
+        if last < 0:
             return 0.0, ALL
         ordered = sorted(self.ratios)
-        return ordered[skipped], ordered[-1 - skipped]
+        return ordered[last], ordered[-1 - last]
 
 
 Kind = Literal["wrong", "crash", "hang", "error"]
@@ -117,8 +117,8 @@ Kind = Literal["wrong", "crash", "hang", "error"]
 class Failed:
     """A candidate without times, and the reason.
 
-    wrong: results differ from the default's, or memory that is none of its outputs. crash: it ended the process. hang:
-    it took longer than the protocol allows. error: it was not measured, for a reason that may be none of its own.
+    wrong: its results differ from the default's, or it wrote beside its outputs. crash: it ended the process. hang: it
+    took longer than the protocol allows. error: it was not measured, perhaps through no fault of its own.
     """
 
     kind: Kind
@@ -133,15 +133,15 @@ def outcomes_of(values: object) -> list[Outcome]:
     return JSON.decode(list[Outcome], values, "outcomes")
 
 
-def _skipped(count: int) -> int:
-    """Return how many of `count` numbers, at either end, lie outside the interval of the sign test; -1: all inside.
+def _last_outside(count: int) -> int:
+    """Return the last index of `count` sorted numbers below the interval of the sign test; -1 if there is none.
 
     The median lies below the k-th smallest of n with the probability that fewer than k of n fair coins show heads.
     """
-    tail, below = 0.0, -1
+    tail, last = 0.0, -1
     for heads in range(count // 2):
         tail += math.comb(count, heads) / 2**count
         if tail > (1 - CONFIDENCE) / 2:
             break
-        below = heads
-    return below
+        last = heads
+    return last

@@ -3,7 +3,7 @@
     `WHENCE-PACK` and zeros up to 16 bytes, u64 bytes of the head, u64 zero, the head in JSON, then, each at a multiple
     of 64 bytes from the beginning, the parts that the head names
 
-The part `params` holds parameters one after the other, each at a multiple of 64 bytes; the head says what they are.
+The part `params` holds parameters one after the other, each at a multiple of 64 bytes; the head describes them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Param(NamedTuple):
     """A parameter; `at` is a byte of the part `params`."""
 
     name: str
-    """In the graph; "" for one that no node reads."""
+    """The name in the graph; "" for one that no node reads."""
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
     at: int
@@ -55,7 +55,7 @@ class Head:
 
     format: int
     about: Any
-    """What the package is of, as JSON has it: fields of a class that readers know."""
+    """The subject of the package in JSON's types: the fields of a class that readers know."""
     params: tuple[Param, ...]
     parts: dict[str, Part]
 
@@ -67,40 +67,40 @@ class Package:
     data: memoryview
     head: Head
     name: str
-    """In errors."""
+    """The name that errors show."""
 
     @staticmethod
     def of(data: memoryview, name: str) -> Package:
         """Read the head; raises FrontendError when the bytes are no package of this format."""
-        what = f"a model in format {FORMAT}"
+        expected = f"a model in format {FORMAT}"
         if len(data) < _START.size:
-            raise FrontendError(expectation(name, what, "something else"))
+            raise FrontendError(expectation(name, expected, "something else"))
         magic, size, _ = _START.unpack_from(data)
         if magic != _MAGIC.ljust(16, b"\0") or _START.size + size > len(data):
-            raise FrontendError(expectation(name, what, "something else"))
+            raise FrontendError(expectation(name, expected, "something else"))
         head = cast("dict[str, Any]", json.loads(bytes(data[_START.size : _START.size + size])))
         if head.get("format") != FORMAT:
-            raise FrontendError(expectation(name, what, f"format {head.get('format')}"))
+            raise FrontendError(expectation(name, expected, f"format {head.get('format')}"))
         return Package(data, JSON.decode(Head, head, name), name)
 
     def about(self, kind: type[T]) -> T:
-        """Return what the package is of. Raises FrontendError where that is no `kind`."""
+        """Return the subject of the package. Raises FrontendError if that is no `kind`."""
         return JSON.decode(kind, self.head.about, self.name)
 
     def part(self, name: str) -> memoryview:
-        """The bytes of a part; none when there is no such part."""
+        """Return the bytes of a part; none if there is no such part."""
         part = self.head.parts.get(name, Part(0, 0))
         return self.data[part.at : part.at + part.size]
 
     def params(self) -> tuple[Array, ...]:
-        """The parameters, read-only views of the package; none when it was written without."""
+        """Return the parameters as read-only views of the package; none if it was written without."""
         if PARAMS not in self.head.parts:
             return ()
         content = self.part(PARAMS)
         arrays: list[Array] = []
         for param in self.head.params:
             count = prod(param.shape)
-            # Of nothing there is no view.
+            # numpy refuses a view of no bytes.
             array = np.frombuffer(content, param.dtype, count, param.at) if count else np.zeros(0, param.dtype)
             arrays.append(cast(Array, array.reshape(param.shape)))
         return tuple(arrays)
@@ -114,10 +114,10 @@ class Package:
 def packed(
     about: object, parts: Mapping[str, bytes], specs: Sequence[TensorSpec], params: Sequence[Array]
 ) -> Iterator[bytes | memoryview]:
-    """The bytes of a package, in pieces.
+    """Yield the bytes of a package, in pieces.
 
-    about: a dataclass, what the package is of. specs: what the parameters are; params: they themselves, C-contiguous,
-    or none when they are kept elsewhere.
+    about: a dataclass, the subject of the package. specs: the parameters' names, shapes and dtypes. params: their
+    arrays, C-contiguous, or none if they are kept elsewhere.
     """
     rows: list[Param] = []
     end = 0
@@ -126,13 +126,13 @@ def packed(
         end += _padded(spec.nbytes)
     sizes = {name: len(part) for name, part in parts.items()} | ({PARAMS: end} if params else {})
     head = Head(FORMAT, JSON.encode(about), tuple(rows), dict.fromkeys(sizes, Part(1 << 62, 1 << 62)))
-    # The head says where parts lie, and that depends on how long it is: an upper bound decides.
+    # The head holds the offsets of parts, which depend on its own length: an upper bound of that decides.
     bound = _padded(_START.size + len(JSON.text(head)))
-    at, places = bound, dict[str, Part]()
+    at, placed = bound, dict[str, Part]()
     for name, size in sizes.items():
-        places[name] = Part(at, size)
+        placed[name] = Part(at, size)
         at += _padded(size)
-    text = JSON.text(replace(head, parts=places)).encode()
+    text = JSON.text(replace(head, parts=placed)).encode()
     yield (_START.pack(_MAGIC, len(text), 0) + text).ljust(bound, b"\0")
     for part in parts.values():
         yield part.ljust(_padded(len(part)), b"\0")

@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them."""
+"""Processes that end with their parent."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SECONDS = 1.0
 
 
 def end_with(parent: int) -> threading.Thread:
-    """Return a thread, started, that ends this process with who started it, whatever it is doing.
+    """Start and return a thread that ends this process when its parent ends, whatever it is doing.
 
-    Standard input ends then, or another process adopts this one. A watch that fails ends it, too.
+    Standard input ends then, or another process adopts this one. If the watch fails, it ends this process, too.
     """
     return supervised(partial(_watch, parent), lambda _: os._exit(1))
 

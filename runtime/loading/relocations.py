@@ -1,4 +1,4 @@
-"""The numbers that relocations of each machine put into code: the forms that our own code generator asks for.
+"""The relocations of each machine that our own code generator emits.
 
 Numbers and formulas are those of the psABI of x86-64 and of the ELF for the Arm 64-bit Architecture: S is the address
 of the symbol, A the addend, P the place, G the address of a word that holds S.
@@ -39,23 +39,23 @@ def _whole(word: int, number: int) -> int:
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of relocation: which number goes where."""
+    """A kind of relocation: its formula, and the bits that take the number."""
 
     number: Number
-    """The function of S + A and P."""
+    """The number as a function of S + A and P."""
     width: int
-    """Bytes of the place."""
+    """The bytes of the place."""
     low: int
     high: int
     """The numbers that fit: from `low` to below `high`."""
     put: Put = _whole
-    """The bytes of the place with the number in them, of how they are and the number."""
+    """A function from the bytes of the place and the number to the bytes with the number in them."""
     unit: int = 1
     """The number must be a multiple of this."""
     table: bool = False
     """True if S is G instead."""
     jump: bool = False
-    """True if it jumps, so that S may be a stub that jumps there."""
+    """True for a jump, for which S may be a stub that jumps there."""
 
     def fits(self, number: int) -> bool:
         return self.low <= number < self.high and not number % self.unit
@@ -66,9 +66,9 @@ class Machine(NamedTuple):
 
     name: str
     forms: Mapping[int, Form | None]
-    """By the kind of a relocation; None for one that asks for nothing."""
+    """The forms by the type of a relocation; None for one that has no effect."""
     stub: Callable[[int], bytes]
-    """16 bytes of code that jump to an address."""
+    """A function from an address to 16 bytes of code that jump there."""
 
 
 def _signed(bits: int) -> tuple[int, int]:
@@ -95,7 +95,7 @@ _X86_FORMS: dict[int, Form | None] = {
 
 
 def _field(at: int, bits: int, scale: int = 0) -> Put:
-    """Bits of an instruction from `at` on hold the number, divided by 2 to the `scale`."""
+    """Return a function that puts a number, divided by 2 to the `scale`, into bits of an instruction from `at` on."""
     mask = ((1 << bits) - 1) << at
 
     def put(word: int, number: int) -> int:
@@ -105,23 +105,23 @@ def _field(at: int, bits: int, scale: int = 0) -> Put:
 
 
 def _adr(scale: int) -> Put:
-    """The 21 bits of `adr` and `adrp`, of which the two lowest stand apart."""
+    """Return a function that fills the 21 bits of `adr` and `adrp`, of which the two lowest are separate."""
     low, high = _field(29, 2, scale), _field(5, 19, scale + 2)
     return lambda word, number: high(low(word, number), number)
 
 
 def _offset(size: int, *, table: bool = False) -> Form:
-    """The offset in its page of what `add` adds, or a load or store of 2 to the `size` bytes takes."""
+    """Return the form of an offset in a page: in an `add` (size 0), or in a load or store of 2 to the `size` bytes."""
     return Form(number=_in_page, width=4, low=0, high=1 << 12, put=_field(10, 12, size), unit=1 << size, table=table)
 
 
 def _branch(bits: int, at: int, *, jump: bool = False) -> Form:
-    """So many bits count instructions from here."""
+    """Return the form of a branch by as many instructions as a field of so many bits counts."""
     return Form(_relative, 4, *_signed(bits + 2), _field(at, bits, 2), 4, jump=jump)
 
 
 def _arm_stub(address: int) -> bytes:
-    """`ldr x16, [pc + 8]; br x16`, and the address; x16 is for such code."""
+    """`ldr x16, [pc + 8]; br x16`, and the address; x16 is reserved for such code."""
     return struct.pack("<IIQ", 0x58000050, 0xD61F0200, address)
 
 
@@ -151,7 +151,7 @@ _ARM_FORMS: dict[int, Form | None] = {
 }
 
 STUB = 16
-"""Bytes of a stub."""
+"""The bytes of a stub."""
 LINKED = {
     X86_64: Machine("x86_64", _X86_FORMS, _x86_stub),
     AARCH64: Machine("aarch64", _ARM_FORMS, _arm_stub),

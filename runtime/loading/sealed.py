@@ -1,8 +1,8 @@
 """Files that end with a checksum of all that comes before: an exported model is read whole, or not at all.
 
 The last 64 bytes are `WHENCE-SEAL-1`, zeros up to 16 bytes, the number of bytes before them (u64, little endian), 8
-zeros, and 32 bytes of checksum: the sha256 of the sha256 of each MiB. Archives and ELF files may end with such bytes;
-nobody else looks at them.
+zeros, and 32 bytes of checksum: the sha256 of the sha256 of each MiB. Other readers of archives and ELF files ignore
+such bytes at the end.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _CHUNK = 1 << 20
 
 
 def seal(content: memoryview) -> bytes:
-    """The bytes that follow `content`."""
+    """Return the seal that follows `content`."""
     return _SEAL.pack(_MAGIC, len(content), _digest(content))
 
 
 def open_sealed(path: str | PathLike[str]) -> memoryview:
-    """The contents that a seal covers: the file without it, memory-mapped, read-only.
+    """Return the contents of a sealed file without the seal, memory-mapped, read-only.
 
-    Who replaces the file does not change what was mapped. Raises FrontendError when the file cannot be read, has no
-    seal, or differs from what was sealed.
+    The mapping stays the same if somebody replaces the file. Raises FrontendError when the file cannot be read, has no
+    seal, or differs from the contents that were sealed.
     """
     name = fspath(path)
     try:
@@ -47,7 +47,10 @@ def open_sealed(path: str | PathLike[str]) -> memoryview:
 
 
 def unsealed(data: memoryview, name: str, what: str = "a model that export_library wrote") -> memoryview:
-    """Return what the seal of `data` covers. Raises FrontendError, `name` first, unless that is `what`, whole."""
+    """Return the contents that the seal of `data` covers. Raises FrontendError, about `name`, unless it fits them.
+
+    what: the kind of contents that the error expects.
+    """
     if len(data) < _SEAL.size:
         raise FrontendError(expectation(name, what, f"a file of {len(data)} bytes"))
     content = data[: -_SEAL.size]
@@ -65,7 +68,7 @@ def _digest(content: memoryview) -> bytes:
 
 
 def _digests(chunks: list[memoryview]) -> Iterable[bytes]:
-    # hashlib works beside other threads.
+    # hashlib releases the interpreter's lock.
     if len(chunks) < 8 or (cpus := available_cpus()) == 1:
         return map(_sha256, chunks)
     with ThreadPoolExecutor(min(cpus, 8)) as workers:

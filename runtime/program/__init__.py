@@ -1,1 +1,1 @@
-"""Programs as plain data, TVM's graphs, and what runs both: executors, threads, and the ways to call a model."""
+"""Programs as plain data, TVM's graphs, the executors and threads that run both, and the ways to call a model."""

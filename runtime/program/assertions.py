@@ -10,7 +10,7 @@ _Function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
 class FailedAssertions:
-    """Listens to kernels: the function they call, and the first thing it was told."""
+    """The function that kernels call when an assertion fails, and the first report that it got."""
 
     address: int
 
@@ -24,7 +24,7 @@ class FailedAssertions:
             self._first = text.decode()
 
     def check(self, name: str) -> None:
-        """Raise WhenceError when an assertion failed since the last time; forget it."""
+        """Raise WhenceError, once, when an assertion failed since the last check."""
         if self._first is not None:
             text, self._first = self._first, None
             raise WhenceError(f"{name}: {text}")

@@ -10,14 +10,13 @@ from ...support.errors import WhenceError, enumerated, expectation
 from .program import Call, KernelEntry
 
 CALLBACK = "whence_bound_error"
-"""The function that kernels call: `void (i64 site, i64 dimension, i64 index)`, of an access that would leave its
-buffer."""
+"""`void (i64 site, i64 dimension, i64 index)`: what kernels call instead of an access that would leave its buffer."""
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class BoundErrors:
-    """Listens to kernels: the function they call, and the first thing it was told.
+    """The function that kernels call when an access would leave its buffer, and the first report that it got.
 
     Kernels cannot say for which run they work; whoever runs them holds `lock`.
     """
@@ -36,9 +35,9 @@ class BoundErrors:
             self._first = (site, dimension, index)
 
     def check(self, name: str, where: Callable[[int], tuple[str, Sequence[str]]]) -> None:
-        """Raise WhenceError when a kernel reported something since the last time; forget it.
+        """Raise WhenceError, once, when a kernel reported something since the last check.
 
-        name: of the kernel; where: the buffer that an access is of, and its layers, by the number of the access.
+        name: the kernel; where: gives the buffer and the layers of an access by its number.
         """
         if self._first is None:
             return
@@ -49,7 +48,7 @@ class BoundErrors:
 
 
 def checked_access(call: Call, kernel: KernelEntry) -> Callable[[int], tuple[str, Sequence[str]]]:
-    """The buffer and the layers of an access of the kernel that `call` runs, by its number."""
+    """Return a function from the number of an access of the kernel that `call` runs to its buffer and layers."""
 
     def where(number: int) -> tuple[str, Sequence[str]]:
         site = kernel.sites[number]

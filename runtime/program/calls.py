@@ -20,10 +20,10 @@ from .model_facts import ModelMetadata, NodeArg
 
 
 class Calls:
-    """A model that can be called. What a value may be is said in `values.py`."""
+    """A model that can be called, with the values that `values.py` describes."""
 
     metadata: ModelMetadata = ModelMetadata()
-    """The model's file about the model."""
+    """The metadata in the model's file."""
     aliases: Mapping[str, str] = MappingProxyType({})
     """Other name of an input, which a call may use -> its name in `inputs`."""
 
@@ -58,11 +58,11 @@ class Calls:
         *,
         out: Mapping[str, Tensor] | None = None,
     ) -> Any:
-        """Return output name -> value, for input name -> value; or, as onnxruntime does, the outputs of these names.
+        """Return output name -> value for input name -> value; or a list of outputs, as onnxruntime does.
 
-        inputs: by name; before `feed` the names of the wanted outputs, None for all, which come as a list.
-        run_options: accepted for onnxruntime's sake, and without effect.
-        out: arrays to which outputs are written, by name; they are what comes back.
+        inputs: inputs by name; or, before a `feed` of inputs, the names of the outputs to list, None for all.
+        run_options: accepted for onnxruntime's sake, without effect.
+        out: arrays by name to which outputs are written; the result contains them.
         Raises FrontendError when names, shapes or values are not the model's, PipelineError when it was compiled for
         another machine.
         """
@@ -70,8 +70,8 @@ class Calls:
             if feed is not None:
                 return self._chosen(inputs, feed)
             if not isinstance(inputs, Mapping):
-                wanted = "inputs by name, or names of outputs and then these"
-                raise PipelineError(expectation("run", wanted, f"a {type(inputs).__name__}"))
+                expected = "inputs by name, or names of outputs and then these"
+                raise PipelineError(expectation("run", expected, f"a {type(inputs).__name__}"))
             results = dict(zip(self._names, self._results(self._by_name(inputs)), strict=True))
             return results if out is None else {**results, **self._written(results, out)}
         except Exception as error:
@@ -80,7 +80,7 @@ class Calls:
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Tensor | tuple[Tensor, ...]:
         """Run the model on inputs in order, and others by name; return one output as it is, several as a tuple.
 
-        out: the array to which the output is written, or a sequence of one for each output.
+        out: the array to which the output is written, or a sequence with one for each output.
         """
         try:
             inputs: Any = self._by_name(self._joined(arrays, named)) if named else arrays
@@ -104,9 +104,9 @@ class Calls:
         user_data: Any = None,
         run_options: object = None,
     ) -> None:
-        """As `run` of names and inputs, in a thread: `callback(results, user_data, error)` gets what comes of it.
+        """Run in a thread, with names and inputs as in `run`, then call `callback(results, user_data, error)`.
 
-        error: the text of what went wrong, "" if nothing did; there are no results then.
+        error: the text of the error, in which case there are no results, or "".
         """
 
         results: list[Any] = []
@@ -132,7 +132,7 @@ class Calls:
         return self.metadata
 
     def _chosen(self, names: Any, feed: Mapping[str, Any]) -> list[Any]:
-        """The outputs of these names, all without; raises FrontendError for unknown ones before anything runs."""
+        """Return the outputs of these names, or all; raises FrontendError for unknown names before anything runs."""
         known = self._names
         for name in names or ():
             if name not in known:
@@ -142,7 +142,7 @@ class Calls:
         return [results[name] for name in (known if names is None else names)]
 
     def _by_name(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the inputs of a call under the names that `inputs` has. Raises FrontendError for two names of one."""
+        """Return the inputs of a call, aliases resolved. Raises FrontendError for one input under two names."""
         if not self.aliases or not any(name in self.aliases for name in inputs):
             return inputs
         names = [self.aliases.get(name, name) for name in inputs]
@@ -152,7 +152,7 @@ class Calls:
         return dict(zip(names, inputs.values(), strict=True))
 
     def _joined(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The first inputs in order and others by name, all by name."""
+        """Return all inputs by name: the first ones come in order and others by name."""
         names = [spec.name for spec in self.inputs]
         if len(arrays) > len(names):
             actual = f"{len(arrays)} in order and {len(named)} by name"
@@ -162,7 +162,7 @@ class Calls:
         return {**dict(zip(names, arrays, strict=False)), **named}
 
     def _written(self, results: Mapping[str, Any], out: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """`out`, with the results in it; raises FrontendError, before any is written, for arrays that do not fit."""
+        """Write results to `out` and return it; raises FrontendError, before it writes, for arrays that do not fit."""
         for name, target in out.items():
             if name not in results:
                 near = did_you_mean(name, results)

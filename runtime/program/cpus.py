@@ -1,4 +1,4 @@
-"""The CPUs of this process: how many it may use, by its mask and control groups; which instructions they have."""
+"""The CPUs of this process: their number by its mask and control groups, and their instructions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OWN = Path("/proc/self/cgroup")
 
 
 def available_cpus(groups: Path = _GROUPS, own: Path = _OWN) -> int:
-    """At least 1: the CPUs of the affinity mask, at most what the control groups grant, rounded up.
+    """Return the number of CPUs in the affinity mask, capped by the quotas of control groups (rounded up); at least 1.
 
-    groups: where control groups are mounted; own: the file that names this process's.
+    groups: where control groups are mounted; own: the file that names this process's groups.
     """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min([bound, *(math.ceil(quota) for quota in _quotas(groups, own))]))
@@ -35,11 +35,10 @@ def _quotas(groups: Path, own: Path) -> Iterator[float]:
 
 
 def _folders(groups: Path, own: Path) -> Iterator[Path]:
-    """The folders of the groups that this process is in, inner ones first; inside a container perhaps the root only."""
+    """Yield the folders of this process's groups, inner ones first; a container may show only the root."""
     seen: set[Path] = set()
     for line in _lines(own):
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+        controllers, _, path = line.partition(":")[2].partition(":")
         if controllers and "cpu" not in controllers.split(","):
             continue
         root = groups / controllers if controllers else groups
@@ -83,32 +82,32 @@ _LINUX = {
     "amx-int8": "amx_int8",
     "amx-bf16": "amx_bf16",
 }
-"""Where Linux has another name."""
+"""Linux's names of those that it calls otherwise."""
 _BY_VECTOR = {256: "avx", 512: "avx512f"}
 
 
 def check_machine(name: str, triple: str, features: str, vector_bits: int) -> None:
-    """Raises PipelineError for code that this machine cannot run: of another architecture, or with other instructions.
+    """Raise PipelineError for code that this machine cannot run: of another architecture, or with other instructions.
 
-    name: what the error is about. triple, features: of the code, as LLVM has them. vector_bits: of its vectors.
+    name: the subject of the error. triple, features, vector_bits: the target of the code in LLVM's terms.
     """
     machine = triple.partition("-")[0]
     here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     expected = f"code for {here}"
     if machine != here:
         raise PipelineError(expectation(name, expected, f"some for {machine}"))
-    if machine != "x86_64" or not (has := cpu_features()):
+    if machine != "x86_64" or not (available := cpu_features()):
         return
-    wanted = [word[1:] for word in features.split(",") if word[:1] == "+" and word[1:] in _X86]
+    required = [word[1:] for word in features.split(",") if word[:1] == "+" and word[1:] in _X86]
     if (vectors := _BY_VECTOR.get(vector_bits)) is not None:
-        wanted.append(vectors)
-    if lacking := [word for word in dict.fromkeys(wanted) if _LINUX.get(word, word) not in has]:
+        required.append(vectors)
+    if lacking := [word for word in dict.fromkeys(required) if _LINUX.get(word, word) not in available]:
         raise PipelineError(expectation(name, f"{expected} as it is here", f"some that needs {', '.join(lacking)}"))
 
 
 @cache
 def cpu_features() -> frozenset[str]:
-    """Return what the processor can do according to Linux; nothing where there is no Linux."""
+    """Return the processor's flags as Linux lists them; none where there is no Linux."""
     for line in _lines(Path("/proc/cpuinfo")):
         name, _, flags = line.partition(":")
         if name.strip() == "flags":

@@ -1,4 +1,4 @@
-"""The functions of a TVM module by name, `module["add"](a, b, c)`, and how long a call of one takes."""
+"""The functions of a TVM module by name, `module["add"](a, b, c)`, and timers of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .threads import ThreadPool
 
 ENTRY_NAME = "__tvm_main__"
-"""The name by which a module has the one function that it is about."""
+"""The name of a module's main function."""
 
 
 class NamedFunctions:
@@ -27,7 +27,7 @@ class NamedFunctions:
     entry_name = ENTRY_NAME
     type_key = "library"
     imported_modules: tuple[object, ...] = ()
-    """Code for other devices, of which there is none."""
+    """Code for other devices; there is none."""
     is_runnable = True
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ class NamedFunctions:
         return self[ENTRY_NAME]
 
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
-        """As `module[name]`."""
+        """Return `module[name]`."""
         return self[name]
 
     def implements_function(self, func_name: str, query_imports: bool = False) -> bool:
@@ -77,9 +77,9 @@ class NamedFunctions:
 
 
 class LoadedFunction:
-    """The function of an exported file, called as before: with its inputs, or with outputs to write, too.
+    """The function of an exported file, called with its inputs, and optionally with output arrays to write.
 
-    order: where among the arguments of a call each of the program's is; empty where they are in its order.
+    order: the position in a call of each argument of the program; empty if they come in its order.
     """
 
     def __init__(self, name: str, runner: Runner, pool: ThreadPool, order: Sequence[int] = ()):

@@ -1,4 +1,4 @@
-"""Runs a program: one native call per inference, or kernel by kernel with times and tensors."""
+"""Execution of a program: one native call per inference, or kernel by kernel with times and tensors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Visit = Callable[[Call, float, list[Tensor]], None]
 """Callback of `Runner.walk` after each kernel: the call, CPU seconds, its outputs (views, gone after the visit)."""
 
 Read = Callable[[Slot, int], Tensor]
-"""The first bytes of what lies in a slot: a view, gone after the visit."""
+"""A function that returns so many bytes of a slot as a view, which is gone after the visit."""
 Enter = Callable[[Call, Read], None]
 """Callback of `Runner.walk` before each kernel: the call, and a way to read its inputs."""
 
 _IDLE_CALLS = 50
-"""The number of calls that do nothing, of which the shortest tells what a call costs."""
+"""The number of empty calls, of which the shortest tells the cost of a call."""
 
 Native = tuple[Callable[..., None], "list[int | None]"]
 """A function and its arguments."""
@@ -43,14 +43,14 @@ Native = tuple[Callable[..., None], "list[int | None]"]
 class Runner:
     """A loaded program. Safe to use from several threads at once: every run has an arena of its own.
 
-    A program with sizes reads them off the arrays. Its arena is as large as the largest run so far took it, and where
-    all sizes have bounds, as large as any run may take it from the first one on.
+    A program with sizes reads them off the arrays. Its arena grows to the size of the largest run so far; if all sizes
+    have bounds, it has the size of the largest possible run from the start.
 
     params: the parameters in order, C-contiguous at 64-byte boundaries.
-    code: the linked `ENTRY` and kernels by their symbols; kept, as the parameters are, as long as the runner.
-    bounds: what the kernels report to, if the program tests its accesses.
+    code: the linked `ENTRY` and kernels by their symbols; it and the parameters live as long as the runner.
+    bounds: the object that kernels report to, if the program tests its accesses.
     externals: the kernels that others run, if there are any.
-    Raises PipelineError for a program that reads parameters when there are none.
+    Raises PipelineError for a program that reads parameters but gets none.
     """
 
     program: Program
@@ -91,12 +91,12 @@ class Runner:
         self._returned = ReturnedMemory()
 
     def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
-        """The outputs, in fresh 64-byte aligned arrays, for inputs in order or by name.
+        """Return the outputs, in fresh 64-byte aligned arrays, for inputs in order or by name.
 
         Inputs are copied only where they are not contiguous, or not aligned to 4 bytes and their element.
-        Raises FrontendError when they are not what the model takes. A model built with bound checkers is stepped
-        through, and raises WhenceError after the first kernel that would have left a buffer. WhenceError is also what
-        a failure of an external kernel becomes, after the run.
+        Raises FrontendError when the model does not accept them. A model built with bound checkers runs kernel by
+        kernel, and raises WhenceError after the first kernel that would have left a buffer. A failure of an external
+        kernel raises WhenceError after the run.
         """
         if self._bounds is not None:
             with self._bounds.lock:
@@ -109,7 +109,7 @@ class Runner:
     def launch(
         self, arrays: Sequence[Array], pool: ThreadPool, handle: int, known: Known | None = None
     ) -> list[Tensor]:
-        """Run inputs in order with a pool whose handle was read before, because reading it takes as long as a kernel.
+        """Run inputs in order with a pool whose handle the caller has read, which takes as long as a kernel.
 
         known: the result of `met` for the inputs.
         """
@@ -118,9 +118,9 @@ class Runner:
         return self._launched(arrays, known or self._fixed, handle)
 
     def met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array], Known]:
-        """The inputs in order, and what follows from their shapes.
+        """Return the inputs in order, and the facts that follow from their shapes.
 
-        Raises FrontendError when these are not what the program takes.
+        Raises FrontendError when the program does not accept them.
         """
         if self._shapes is None:
             assert self._fixed is not None
@@ -134,7 +134,7 @@ class Runner:
         return checked, self._shapes.of(checked)
 
     def at(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Runner, list[Array]]:
-        """Return a runner of the program for the sizes of these inputs, kernel by kernel; and the inputs in order."""
+        """Return a runner of the program for the sizes of these inputs, to run kernel by kernel, and them in order."""
         arrays = self._checked(inputs)
         if self._shapes is None:
             runner, indices = self, self.program.indices
@@ -148,12 +148,12 @@ class Runner:
         return runner, arrays
 
     def share(self, state: RandomState | None) -> None:
-        """Draw from another state from now on, if the program draws random numbers and there is one."""
+        """Draw from another state from now on, if the program draws random numbers and `state` is not None."""
         if self.random is not None and state is not None:
             self.random = state
 
     def _show_state(self) -> None:
-        """Have kernels that are called one by one draw what the next run draws, however often they are called."""
+        """Let kernels that are called one by one draw the numbers of the next run, however often they are called."""
         if self._random is not None and self.random is not None:
             state = aligned_empty((WORDS,), np.uint32)
             state[...] = self.random.current()
@@ -166,7 +166,7 @@ class Runner:
             inputs, known = self.met(inputs)
         arrays = self._in_order(inputs)
         if arrays is None or (addresses := known.arguments.ready(arrays)) is None:
-            # They are not as kernels read them, or of other dtypes.
+            # Kernels cannot read them in place, or they have other dtypes.
             arrays = self._checked(inputs)
             addresses = [address(array) for array in arrays]
         if known.indices:
@@ -174,10 +174,10 @@ class Runner:
         arena = self._take_arena(known.arena_bytes)
         try:
             self._returned.expect(known.output_bytes)
-            outputs, places = known.arguments.outputs(self._returned.take)
+            outputs, output_addresses = known.arguments.outputs(self._returned.take)
         except (MemoryError, ValueError) as error:
             raise refused(known.output_bytes, "outputs") from error
-        io, params = self._pack(*addresses, *places), self._params_address
+        io, params = self._pack(*addresses, *output_addresses), self._params_address
         if self._random is not None and self.random is not None:
             # Each run has a state of its own, as it has an arena.
             state, table = self.random.advance(), self._params.copy()
@@ -201,9 +201,9 @@ class Runner:
         visit: Visit,
         enter: Enter | None = None,
     ) -> list[Tensor]:
-        """As `run`, but kernel by kernel from Python, over the same memory plan; `visit` sees every call.
+        """Run kernel by kernel from Python, over the memory plan of `run`; `visit` sees every call.
 
-        enter: sees every call before it is made, and what it reads, which it may write over.
+        enter: sees every call beforehand, and its inputs, which it may overwrite.
         """
         runner, arrays = self.at(inputs)
         with pool.clock() as clock:
@@ -253,9 +253,9 @@ class Runner:
     def profile(
         self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, repeat: int = 10
     ) -> npt.NDArray[np.float64]:
-        """CPU seconds per run and call of all threads that work on it, as `ThreadPool.clock` has them.
+        """Measure the CPU seconds per run and call of all threads that work on it, by `ThreadPool.clock`.
 
-        Shape (repeat, calls). Taken off is the time of a call that does nothing, Python's and the clock's.
+        The result has shape (repeat, calls). The time of an empty call, Python's and the clock's, is subtracted.
         """
         runner, arrays = self.at(inputs)
         natives, block, _io = runner._natives(arrays, pool)
@@ -275,7 +275,7 @@ class Runner:
         return seconds
 
     def _idle(self, count: int, pool: ThreadPool, clock: Callable[[], float]) -> float:
-        """The seconds of a call of so many arguments that does nothing; 0 where there is no such function."""
+        """Return the seconds of an empty call with so many arguments; 0 if the pool has no idle loop to call."""
         if not pool.code.spin:
             return 0.0
         spin: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(pool.code.spin)
@@ -293,10 +293,10 @@ class Runner:
         mark: npt.NDArray[np.int64],
         more: Callable[[int], bool],
     ) -> tuple[int, list[float]]:
-        """Run call by call, `mark[0]` the number of the call while it runs and -1 between runs.
+        """Run call by call as long as `more` is true of the number of runs so far.
 
-        Runs go on as long as `more`, of the runs so far, says so. Returns how many it were, and the CPU seconds that
-        each call took in all of them, as `profile` has them.
+        While a call runs, `mark[0]` is its number; between runs it is -1. Returns the number of runs, and the CPU
+        seconds that each call took in all of them, as `profile` measures them.
         """
         runner, arrays = self.at(inputs)
         natives, block, _io = runner._natives(arrays, pool)
@@ -316,7 +316,7 @@ class Runner:
         return runs, seconds
 
     def timeline(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[tuple[float, float]]:
-        """Begin and end of each call of one run, call by call, in seconds from its beginning on the wall's clock."""
+        """Return begin and end of each call of one run, in seconds of wall-clock time from the start of the run."""
         runner, arrays = self.at(inputs)
         natives, block, _io = runner._natives(arrays, pool)
         times: list[tuple[float, float]] = []
@@ -342,17 +342,17 @@ class Runner:
     def _natives(
         self, arrays: Sequence[Array], pool: ThreadPool
     ) -> tuple[list[Native], tuple[Tensor, int], list[Array]]:
-        """Every call as a function and its arguments; the arena and the arrays that these point into, to be kept."""
+        """Return every call as a function and its arguments, and the arena and arrays that must outlive them."""
         io, block = [*arrays, *self._outputs()], self._take_arena(self.program.arena_bytes)
         return [self._native(call, io, block[0], pool.handle or None) for call in self.program.calls], block, io
 
     def _in_order(self, inputs: Sequence[Array] | Mapping[str, object]) -> Sequence[object] | None:
-        """Return the value of each input, in order; None where that takes a closer look."""
+        """Return the value of each input, in order; None if the inputs need a full check."""
         if len(inputs) != len(self._names):
             return None
         if isinstance(inputs, tuple | list):
             return tuple(inputs)
-        # One of another kind may make up what it does not hold.
+        # Another mapping may make up values for keys that it does not hold.
         if type(inputs) is not dict:
             return None
         by_name = cast("dict[str, object]", inputs)
@@ -364,31 +364,31 @@ class Runner:
     def _checked(self, inputs: Sequence[Array] | Mapping[str, object]) -> list[Array]:
         """Return the inputs in order, in a form that kernels can read.
 
-        Raises FrontendError when they are not what the model takes.
+        Raises FrontendError when the model does not accept them.
         """
         return [readable(array) for array in accepted(self.program.inputs, inputs)]
 
     def _take_arena(self, size: int) -> tuple[Tensor, int]:
-        """Memory of at least so many bytes for one run, and its address."""
-        # list.pop and append are atomic: no lock. As many arenas exist as runs were ever concurrent.
+        """Return memory of at least so many bytes for one run, and its address."""
+        # list.pop and append are atomic, so this needs no lock. At most as many arenas exist as runs were concurrent.
         try:
             arena = self._arenas.pop()
         except IndexError:
             arena = None
         if arena is None or arena[0].nbytes < size:
             del arena
-            # Not empty, as only the address of what holds something is found fast.
+            # The block is never empty, because only the address of a non-empty array is found fast.
             memory = self._new_arena(max(1, size))
             return memory, address(memory)
         return arena
 
     def _new_arena(self, size: int) -> Tensor:
-        """Memory for any run, where sizes have bounds and there is so much; else of `size` bytes."""
+        """Return memory for any run, if sizes have bounds and the system grants it; else `size` bytes."""
         if self.program.arena_bytes > size:
             try:
                 return lasting_empty((self.program.arena_bytes,), np.uint8)
             except (MemoryError, ValueError):
-                # Bounds may be further than any run goes.
+                # The bounds may be far beyond what any run needs.
                 pass
         with asked_for(size, "intermediate tensors"):
             return lasting_empty((size,), np.uint8)
@@ -413,4 +413,4 @@ class Runner:
 
 
 def _ignore(call: Call, seconds: float, outputs: list[Tensor]) -> None:
-    """A visit to nobody."""
+    """Visit a call and do nothing."""

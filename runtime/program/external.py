@@ -1,4 +1,4 @@
-"""Functions that others run within a program: each is a kernel whose code is a Python function on numpy arrays."""
+"""Functions of other compilers within a program: each is a kernel whose code is a Python function on numpy arrays."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..values.packed import View
 from ..values.tensors import Kind
 
 ExternalFunction: TypeAlias = Callable[..., "Array | Sequence[Array]"]
-"""Called with an array per input, read-only views; gives the output, or several in order."""
+"""A function from one array per input, a read-only view, to the output, or to several in order."""
 
 
 FALLBACK = "fallback"
-"""The last word of the compiler of single operators that a library computes: `onnxruntime fallback`."""
+"""The last word in the name of a compiler that leaves single operators to a library: `onnxruntime fallback`."""
 
 
 class External(NamedTuple):
-    """A kernel that is run by somebody else."""
+    """A kernel that another compiler's code computes."""
 
     symbol: str
     compiler: str
-    """Who."""
+    """The name of that compiler."""
     function: ExternalFunction
     inputs: tuple[Kind, ...]
     outputs: tuple[Kind, ...]
@@ -38,8 +38,8 @@ class External(NamedTuple):
 class ExternalFunctions:
     """The C functions of external kernels; they live as long as this object.
 
-    An exception cannot pass through native code: it is kept for the thread that it happened in, where the outputs are
-    zeros from then on, and raised by `check`.
+    An exception cannot pass through native code: it is stored for its thread, whose outputs are zeros from then on,
+    and `check` raises it.
     """
 
     def __init__(self, externals: Iterable[External]):
@@ -58,13 +58,13 @@ class ExternalFunctions:
         count = len(inputs)
 
         def enter(*pointers: Any) -> None:
-            places = [view(pointer) for view, pointer in zip(outputs, pointers[count:], strict=False)]
+            buffers = [view(pointer) for view, pointer in zip(outputs, pointers[count:], strict=False)]
             try:
                 if getattr(self._state, "error", None) is None:
                     results = external.function(
                         *(view(pointer) for view, pointer in zip(inputs, pointers, strict=False))
                     )
-                    _store(results, places)
+                    _store(results, buffers)
                     return
             except Exception as error:
                 actual = f"{type(error).__name__}: {error}"
@@ -73,26 +73,26 @@ class ExternalFunctions:
                     expectation(f"function '{external.symbol}'", expected, actual, external.layers)
                 )
                 self._state.error.__cause__ = error
-            for buffer in places:
+            for buffer in buffers:
                 buffer.fill(0)
 
         # Inputs, outputs, workspace and thread pool.
         return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (count + len(outputs) + 2))(enter)
 
     def check(self) -> None:
-        """Raise what happened in this thread since the last check."""
+        """Raise the error of this thread since the last check, if there is one."""
         error = getattr(self._state, "error", None)
         if error is not None:
             self._state.error = None
             raise error
 
 
-def _store(returned: Array | Sequence[Array], places: Sequence[Array]) -> None:
-    """Copy results to where they belong; raises ValueError when they are not what belongs there."""
+def _store(returned: Array | Sequence[Array], buffers: Sequence[Array]) -> None:
+    """Copy results to their buffers; raises ValueError when they do not fit."""
     results = list(returned) if isinstance(returned, list | tuple) else [returned]
-    if len(results) != len(places):
-        raise ValueError(f"expected {len(places)} outputs, got {len(results)}")
-    for number, (result, buffer) in enumerate(zip(results, places, strict=True)):
+    if len(results) != len(buffers):
+        raise ValueError(f"expected {len(buffers)} outputs, got {len(results)}")
+    for number, (result, buffer) in enumerate(zip(results, buffers, strict=True)):
         array: Array = np.asarray(result)
         if array.shape != buffer.shape or array.dtype != buffer.dtype:
             expected, got = f"{buffer.dtype}{list(buffer.shape)}", f"{array.dtype}{list(array.shape)}"

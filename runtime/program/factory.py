@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """The layers behind a node of a graph, and what part of its work each is worth; the parts add up to 1."""
+    """The layers behind a node of a graph, and the share of its work that each has; the shares add up to 1."""
 
     layers: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
     results: tuple[str, ...] = ()
-    """The layers whose value the node gives: several where they give the same, none for a step on the way to one."""
+    """The layers whose value the node computes: several if they have the same value, none for an intermediate step."""
     sampled: bool = False
-    """True where samples tell the parts; else they are estimates, unless there is one layer."""
+    """True if the shares are from samples; else they are estimates, unless there is one layer."""
     moves: tuple[Move, ...] = ()
-    """Of each of `results`, what brings the node's tensor to the layout and shape that the model has it in."""
+    """For each of `results`, the move of the node's tensor to the layout and shape that it has in the model."""
 
     @property
     def estimated(self) -> bool:
@@ -42,7 +42,7 @@ class GraphExecutorFactory(NamedFunctions):
     """A model ready to be run by a graph executor.
 
     library: links the functions; called when they are first needed.
-    origins: the layers behind the nodes by name; called when somebody asks.
+    origins: returns the layers behind the nodes by name; called when somebody asks.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class GraphExecutorFactory(NamedFunctions):
 
     @property
     def origins(self) -> Mapping[str, Origin]:
-        """Node -> the layers behind it; empty where nothing is known of them."""
+        """Node -> the layers behind it; empty if they are not known."""
         return self._origins() if self._origins is not None else {}
 
     def get_graph_json(self) -> str:
@@ -97,7 +97,7 @@ class GraphExecutorFactory(NamedFunctions):
         return named(self.params)
 
     def __iter__(self) -> Iterator[Any]:
-        """`graph_json, lib, params = ..`, as TVM has it."""
+        """Allow `graph_json, lib, params = ..`, as TVM does."""
         return iter((self.graph_json, self.library, self.get_params()))
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
@@ -114,16 +114,16 @@ class GraphExecutorFactory(NamedFunctions):
         return functions[name]
 
     def executor(self) -> GraphExecutor:
-        """The graph with memory of its own and this module's params."""
+        """Return an executor of the graph with memory of its own and this module's params."""
         return GraphExecutor(self.graph, self.library, self.params)
 
     def create(self, device: object = None) -> GraphModule:
-        """A module that runs the graph; raises PipelineError for another device than the CPU."""
+        """Return a module that runs the graph; raises PipelineError for any device but the CPU."""
         check_cpu(device, "graph executor")
         return GraphModule(self.executor())
 
     def debug_create(self, name: str, device: object = None) -> GraphModule:
-        """Return the module that `GraphModuleDebug` takes; raises PipelineError for another name than the module's."""
+        """Return the module that `GraphModuleDebug` takes; raises PipelineError for any name but the module's."""
         if name != self.libmod_name:
             raise PipelineError(expectation("debug_create", f"the name {self.libmod_name!r}", repr(name)))
         check_cpu(device, "debug_create")
@@ -132,11 +132,11 @@ class GraphExecutorFactory(NamedFunctions):
         return module
 
     def remove_params(self) -> GraphExecutorFactory:
-        """The same without params, which are then loaded from elsewhere."""
+        """Return the same factory without params, which are then loaded from elsewhere."""
         return GraphExecutorFactory(self.graph_json, lambda: self.library, {}, self.libmod_name, self._origins)
 
 
 class DebugModule(GraphModule):
-    """A graph module that knows whence its nodes are."""
+    """A graph module that knows the layers behind its nodes."""
 
     origins: Callable[[], Mapping[str, Origin]] | None = None

@@ -1,4 +1,4 @@
-"""The graph of a static model in TVM's JSON format: nodes that call kernels by name, and where their tensors lie.
+"""The graph of a static model in TVM's JSON format: nodes that call kernels by name, and the places of their tensors.
 
     {"nodes": [{"op": "null", "name": "x", "inputs": []},
                {"op": "tvm_op", "name": "relu", "attrs": {"num_outputs": "1", "num_inputs": "1", "flatten_data": "0",
@@ -8,8 +8,8 @@
                "device_index": ["list_int", [1, 1]], "dltype": ["list_str", ["float32", "float32"]]},
      "node_row_ptr": [0, 1, 2]}
 
-An *entry* is one output of a node; `attrs` has a value for each, in the order of nodes. Entries of one storage id share
-memory.
+An *entry* is one output of a node; `attrs` has a value for each entry, in the order of nodes. Entries with the same
+storage id share memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ...support.dtypes import numpy_of
 NOP = "__nop"
 """The function of a node whose output is its input, seen with another shape."""
 CPU = 1
-"""The CPU in `device_index`, which holds types of devices."""
+"""The CPU's device type, in `device_index`."""
 
 
 class Ref(NamedTuple):
@@ -72,7 +72,7 @@ class Entry:
     storage: int
     device: int = CPU
     texts: tuple[str, ...] = ()
-    """The extents as they are written where a call decides them; `shape` has -1 for these."""
+    """The extents as text if a call decides some of them, for which `shape` has -1."""
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
@@ -96,7 +96,7 @@ class Graph:
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
-        """Per node the number of its first entry; a last one: how many entries there are."""
+        """The number of the first entry of each node, then the number of entries."""
         return (0, *accumulate(node.outputs for node in self.nodes))
 
     def entry(self, ref: Ref) -> int:
@@ -120,7 +120,7 @@ class Graph:
         return sizes
 
     def to_json(self, indent: int | None = None) -> str:
-        """The text, keys in TVM's order."""
+        """Return the graph as JSON with its keys in TVM's order."""
         attrs: dict[str, list[object]] = {
             "shape": ["list_shape", [list(entry.shape) for entry in self.entries]],
             "storage_id": ["list_int", [entry.storage for entry in self.entries]],

@@ -1,4 +1,4 @@
-"""Runs a graph: memory by storage ids, a native call per node."""
+"""Execution of a graph: memory by storage ids, a native call per node."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .random_state import STATE, WORDS, RandomState
 
 
 class GraphExecutor(NamedFunctions):
-    """A graph with its memory. Entries are views of it; whoever binds an array takes its place.
+    """A graph with its memory. Entries are views of that memory, or arrays that somebody has bound.
 
-    params: values of arguments by name, used where they are when kernels can read them there, and never written.
+    params: values of arguments by name, used in place if kernels can read them there, and never written.
     Raises FrontendError when the library lacks a function of the graph.
     """
 
@@ -71,8 +71,8 @@ class GraphExecutor(NamedFunctions):
             scratch = max(scratch, function.workspace)
             for position, number in enumerate(numbers):
                 self._users.setdefault(number, []).append((len(self.calls), position))
-            places = [address(self.entries[number]) for number in numbers]
-            arguments: list[int | None] = [*places, *function.sizes, None, None]
+            addresses = [address(self.entries[number]) for number in numbers]
+            arguments: list[int | None] = [*addresses, *function.sizes, None, None]
             prototype: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arguments))
             self.calls.append(index)
             self._functions.append(prototype(function.address))
@@ -89,7 +89,7 @@ class GraphExecutor(NamedFunctions):
             self._point(number)
 
     def _in_python(self, function: Callable[..., object], numbers: Sequence[int]) -> Callable[..., None]:
-        """A call of a function of Python's with entries, which may lie elsewhere by then."""
+        """Return a call of a Python function with entries, looked up at each call because they may be bound anew."""
 
         def call(*_: object) -> None:
             function(*(view(self.entries[number]) for number in numbers))
@@ -103,13 +103,13 @@ class GraphExecutor(NamedFunctions):
         return memory[: spec.nbytes].view(spec.dtype).reshape(spec.shape)
 
     def __getitem__(self, name: str) -> Callable[..., None]:
-        """Return the function that runs the graph, by TVM's name of it; raises PipelineError for another name."""
+        """Return the function that runs the graph, by TVM's name for it; raises PipelineError for another name."""
         if name not in ("run", ENTRY_NAME):
             raise PipelineError(expectation("graph executor", "the function 'run'", repr(name)))
         return self.run
 
     def run(self) -> None:
-        """Run all nodes in order. Raises WhenceError for what a kernel reports."""
+        """Run all nodes in order. Raises WhenceError when a kernel reports an error."""
         self.begin()
         if self.library.check is None:
             for function, arguments in zip(self._functions, self._arguments, strict=True):
@@ -120,7 +120,7 @@ class GraphExecutor(NamedFunctions):
         self.end()
 
     def begin(self) -> None:
-        """Make sure of the threads and of the run's random numbers, before nodes are run one by one."""
+        """Prepare the threads and the run's random numbers, before nodes run one by one."""
         if self.random is not None:
             number = self.graph.rows[self.argument_of[STATE]]
             np.copyto(self.entries[number], self.random.current())
@@ -130,12 +130,12 @@ class GraphExecutor(NamedFunctions):
                 arguments[-1] = handle
 
     def end(self) -> None:
-        """Have the next run draw other random numbers: the nodes have run, as often as it was."""
+        """Let the next run draw other random numbers, after all nodes ran, each any number of times."""
         if self.random is not None:
             self.random.advance()
 
     def run_node(self, node: int) -> None:
-        """Run one node; nothing for an argument, or a node that is only another view."""
+        """Run one node; does nothing for an argument, or for a node that is only a view."""
         if (position := self._places.get(node)) is not None:
             self._functions[position](*self._arguments[position])
             if self.library.check is not None:
@@ -146,14 +146,14 @@ class GraphExecutor(NamedFunctions):
         return self._made_by[number] not in self._places
 
     def native(self, node: int) -> tuple[Callable[..., None], Sequence[int | None]] | None:
-        """The function of a node and what it is called with; None for one that calls nothing."""
+        """Return the function of a node and its arguments; None for a node that calls nothing."""
         position = self._places.get(node)
         return None if position is None else (self._functions[position], self._arguments[position])
 
     def bind(self, number: int, array: Tensor) -> None:
-        """Let an entry lie in `array`, which fits it and where kernels can work: nodes read or write there.
+        """Place an entry in `array`, where nodes then read or write it; the array must fit, and kernels can access it.
 
-        The output of a node that is only another view stays where its input is: ask `is_view` first.
+        The output of a node that is only a view stays where its input is: ask `is_view` first.
         """
         self.entries[number] = array
         self._shared[number] = True
@@ -161,17 +161,17 @@ class GraphExecutor(NamedFunctions):
 
     def _point(self, number: int) -> None:
         """Tell the calls that use an entry, or a view of it, where it lies."""
-        moved = [number]
-        for entry in moved:
+        pending = [number]
+        for entry in pending:
             pointer = address(self.entries[entry])
             for call, position in self._users.get(entry, ()):
                 self._arguments[call][position] = pointer
-            for other in self._views.get(entry, ()):
-                self.entries[other] = self.entries[entry].reshape(self.specs[other].shape)
-                moved.append(other)
+            for reshaped in self._views.get(entry, ()):
+                self.entries[reshaped] = self.entries[entry].reshape(self.specs[reshaped].shape)
+                pending.append(reshaped)
 
     def write(self, number: int, value: Array) -> None:
-        """Copy an array into an entry; one that was bound to somebody's array gets memory of its own again."""
+        """Copy an array into an entry; an entry that was bound to an array gets memory of its own again."""
         if self._shared[number]:
             self._shared[number] = False
             if self.graph.entries[number].storage in self._storage:
@@ -194,26 +194,26 @@ class GraphExecutor(NamedFunctions):
         self.bind(number, copy)
 
     def checked(self, number: int, name: str, value: object) -> Array:
-        """`value` as an array such as an entry takes; raises FrontendError for another shape or dtype."""
+        """Return `value` as an array that fits an entry; raises FrontendError for another shape or dtype."""
         spec = self.specs[number]
         return accepted([TensorSpec(name, spec.shape, spec.dtype)], [value])[0]
 
     def argument(self, key: str | int) -> tuple[int, str]:
-        """The entry and name of an argument, by name or by place among the arguments; raises FrontendError for none."""
+        """Return the entry and name of an argument, by name or position; raises FrontendError for an unknown one."""
         if isinstance(key, str):
             if key not in self.argument_of:
                 raise FrontendError(f"Could not find '{key}' in graph's inputs")
             return self.graph.rows[self.argument_of[key]], key
-        position = _place(key, len(self.graph.arguments), "input")
+        position = _checked_index(key, len(self.graph.arguments), "input")
         node = self.graph.arguments[position]
         return self.graph.rows[node], self.graph.nodes[node].name
 
     def head(self, index: int) -> int:
         """The entry of an output of the graph."""
-        return self.graph.entry(self.graph.heads[_place(index, len(self.graph.heads), "output")])
+        return self.graph.entry(self.graph.heads[_checked_index(index, len(self.graph.heads), "output")])
 
 
-def _place(index: int, count: int, what: str) -> int:
+def _checked_index(index: int, count: int, what: str) -> int:
     if not 0 <= index < count:
         raise FrontendError(expectation(what, f"a number below {count}" if count else "none at all", str(index)))
     return index

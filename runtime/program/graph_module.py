@@ -1,4 +1,4 @@
-"""`GraphModule`: a static model to set inputs of, run and read outputs of, as TVM's graph executor has it."""
+"""`GraphModule`, TVM's graph executor: a static model whose inputs you set, which you run, whose outputs you read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FUNCTIONS = (
 class GraphModule(NamedFunctions):
     """A graph with its memory, which one thread uses at a time.
 
-    module: an executor, or another module, whose memory this one then shares.
+    module: an executor, or another module, with which this one then shares memory.
     """
 
     def __init__(self, module: GraphExecutor | GraphModule):
@@ -60,16 +60,16 @@ class GraphModule(NamedFunctions):
         return getattr(self, name)
 
     def set_input(self, key: str | int | None = None, value: object = None, **params: object) -> None:
-        """Copy an array into the argument of a name or number, and others by name.
+        """Copy an array into the argument with a name or number, and others by name.
 
-        Names in `params` that no argument has are passed over, as TVM does. Raises FrontendError for an unknown `key`,
-        and for an array that does not fit.
+        Unknown names in `params` are ignored, as in TVM. Raises FrontendError for an unknown `key`, and for an array
+        that does not fit.
         """
         if key is not None:
             number, name = self.module.argument(key)
             self.module.write(number, self.module.checked(number, name, value))
         arguments = {name: array for name, array in params.items() if name in self.module.argument_of}
-        # The largest first, as TVM has it: where memory is short, this fails before time is spent.
+        # The largest comes first, as in TVM: if memory is short, this fails before time is spent.
         numbers = {name: self.module.argument(name)[0] for name in arguments}
         for name in sorted(arguments, key=lambda argument: -self.module.specs[numbers[argument]].nbytes):
             self.module.write(numbers[name], self.module.checked(numbers[name], name, arguments[name]))
@@ -77,7 +77,7 @@ class GraphModule(NamedFunctions):
     def set_input_zero_copy(self, key: str | int | None = None, value: Tensor | None = None, **params: Tensor) -> None:
         """Read an argument, and others by name, from these arrays from now on.
 
-        They have to be contiguous, at a 64-byte boundary. Raises FrontendError for a name that no argument has.
+        They have to be contiguous, at a 64-byte boundary. Raises FrontendError for an unknown name.
         """
         for argument, array in (*(((key, value),) if key is not None else ()), *params.items()):
             number, name = self.module.argument(argument)
@@ -101,7 +101,7 @@ class GraphModule(NamedFunctions):
         return array
 
     def run(self, **inputs: object) -> None:
-        """Run the graph, with inputs that are set before."""
+        """Set inputs by name, then run the graph."""
         if inputs:
             self.set_input(None, None, **inputs)
         self.module.run()
@@ -109,7 +109,7 @@ class GraphModule(NamedFunctions):
             np.copyto(array, self.module.entries[number])
 
     def run_from_inputs(self, *arguments: object) -> list[NDArray]:
-        """Set inputs, given as name, array, name, array, ..; run; the outputs, copied."""
+        """Set inputs (name, array, name, array, ..), run the graph, and return copies of the outputs."""
         for name, value in zip(arguments[::2], arguments[1::2], strict=True):
             self.set_input(cast(str, name), value)
         self.run()
@@ -124,15 +124,15 @@ class GraphModule(NamedFunctions):
 
     def get_input(self, index: int | str, out: Tensor | None = None) -> NDArray:
         """The array of an argument, or its elements in `out`."""
-        return self._given(self.module.argument(index)[0], out)
+        return self._contents(self.module.argument(index)[0], out)
 
     def get_input_index(self, name: str) -> int:
-        """The number of an argument; -1 when there is none of that name."""
+        """The number of an argument; -1 if there is none with that name."""
         node = self.module.argument_of.get(name)
         return -1 if node is None else self.module.graph.arguments.index(node)
 
     def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-        """The shapes and dtypes by name of the arguments that are no params."""
+        """Return the shapes and dtypes, by name, of the arguments that are no params."""
         graph = self.module.graph
         entries = {
             name: graph.entries[graph.rows[node]]
@@ -145,21 +145,21 @@ class GraphModule(NamedFunctions):
     def get_output(self, index: int, out: Tensor | None = None) -> NDArray:
         """The array of an output, which the next run overwrites; or its elements in `out`."""
         number = self.module.head(index)
-        return self._given(number, out, self._copies.get(number))
+        return self._contents(number, out, self._copies.get(number))
 
-    def _given(self, number: int, out: Tensor | None, instead: Tensor | None = None) -> NDArray:
-        array = view(self.module.entries[number] if instead is None else instead)
+    def _contents(self, number: int, out: Tensor | None, copy: Tensor | None = None) -> NDArray:
+        array = view(self.module.entries[number] if copy is None else copy)
         if out is None:
             return array
         return view(out).copyfrom(array)
 
     def debug_get_output(self, node: str | int, out: Tensor) -> NDArray:
-        """Raises PipelineError: only the debugger keeps what is between."""
+        """Raise PipelineError: only the debugger keeps intermediate tensors."""
         expected = "contrib.debugger.debug_executor.GraphModuleDebug"
         raise PipelineError(expectation("debug_get_output", expected, type(self).__name__))
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set arguments from the bytes of a params file; names that no argument has are passed over."""
+        """Set arguments from the bytes of a params file; ignores unknown names."""
         for name, value in load_param_dict(params_bytes).items():
             if name in self.module.argument_of:
                 number, _ = self.module.argument(name)
@@ -185,7 +185,7 @@ class GraphModule(NamedFunctions):
         repeats_to_cooldown: int = 1,
         **kwargs: object,
     ) -> BenchmarkResult:
-        """Measured runs; printed, a summary in milliseconds. end_to_end: with copies of inputs and outputs."""
+        """Measure runs, `end_to_end` with copies of inputs and outputs; the result prints a summary in milliseconds."""
         check_cpu(device, "benchmark")
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
@@ -209,13 +209,13 @@ def create(
     device: Any = None,
     params: Mapping[str, Array] | None = None,
 ) -> GraphModule:
-    """A module of a graph in JSON and a library that has its functions; errors as `read_graph` and `GraphExecutor`."""
+    """Return a module of a graph in JSON and a library; raises as `read_graph` and `GraphExecutor` do."""
     check_cpu(device, "graph_executor.create")
     return GraphModule(GraphExecutor(read_graph(graph_json_str), library_of(libmod).library, params))
 
 
 def library_of(libmod: object) -> HasLibrary:
-    """Return the object that has functions for graphs; raises PipelineError when it has none."""
+    """Return `libmod` if it has functions for graphs; raises PipelineError if not."""
     if not isinstance(libmod, HasLibrary):
         raise PipelineError(
             expectation("graph executor", "a library with the graph's functions", type(libmod).__name__)

@@ -1,4 +1,4 @@
-"""Reads graphs in TVM's JSON format, those of old versions too, and refuses what is none."""
+"""A reader of graphs in TVM's JSON format, including that of old versions; it refuses all else."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DTYPES = frozenset((*NAMES, *SMALL))
 
 
 def read_graph(text: str | bytes) -> Graph:
-    """The graph of a JSON text.
+    """Return the graph of a JSON text.
 
-    Keys that TVM's reader does not know are refused, but "metadata", which ends what is read. `dtype`, of old versions,
-    is passed over: `dltype` says it. Raises FrontendError when the text is no such graph.
+    Reading ends at the key "metadata"; other keys that TVM's reader does not know are refused. `dtype`, of old
+    versions, is ignored in favour of `dltype`. Raises FrontendError when the text is no such graph.
     """
     try:
         data = json.loads(text)
@@ -124,9 +124,9 @@ def _entry(shape: object, dtype: object, storage: object, device: object) -> Ent
     number = _int(storage, "attribute storage_id")
     if number < 0:
         _fail("attribute storage_id", "numbers from 0 on", str(number))
-    if (where := _int(device, "attribute device_index")) != CPU:
-        _fail("attribute device_index", f"{CPU}, the CPU", str(where))
-    return Entry(extents, name, number, where)
+    if (device_type := _int(device, "attribute device_index")) != CPU:
+        _fail("attribute device_index", f"{CPU}, the CPU", str(device_type))
+    return Entry(extents, name, number, device_type)
 
 
 def _check_ref(ref: Ref, nodes: Sequence[Node], before: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Inputs that say where others are read or written: a call whose indices lie outside is told so before it runs."""
+"""Inputs whose elements are indices into other tensors: a call with indices out of bounds fails before it runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class IndexBound:
     """For classes from 0 to `extent - 1`, the values that mean no class; None for other indices."""
 
     def known(self, values: Values) -> IndexBound:
-        """The bound for values of the sizes."""
+        """Return the bound for values of the sizes."""
         return replace(self, extents=tuple(number(extent, values) for extent in self.extents))
 
     def outside(self, array: Any) -> npt.NDArray[np.bool_]:
@@ -50,7 +50,7 @@ def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arr
             continue
         if len(extents) == 1:
             (extent,) = extents
-            # Seen without signs, those below 0 are large: one pass tells that nothing is to be looked at.
+            # Read as unsigned, negative indices are large, so one pass shows that all are in bounds.
             unsigned = array if array.dtype.kind == "u" else array.view(f"u{array.itemsize}")
             if int(unsigned.max()) < extent:
                 continue

@@ -1,4 +1,4 @@
-"""The inputs of a call: values by name or in order become those that a program takes, or one error says why not."""
+"""The inputs of a call: values by name or in order become the inputs of a program, or one error says why not."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..values.values import Unsuitable
 
 
 def accepted(specs: Sequence[TensorSpec], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
-    """The inputs in order, each as its specification accepts it.
+    """Return the inputs in order, each as its specification accepts it.
 
-    Raises FrontendError, one for all problems: a wrong number, missing and unknown names, shapes, dtypes, values.
+    Raises one FrontendError for all problems: a wrong number, missing and unknown names, shapes, dtypes, values.
     """
     by_name = named(specs, inputs)
     problems = _wrong_names(specs, by_name)
@@ -32,7 +32,7 @@ def accepted(specs: Sequence[TensorSpec], inputs: Mapping[str, Any] | Sequence[A
 
 
 def in_order(specs: Sequence[TensorSpec], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
-    """The inputs in order, as they are; raises FrontendError for a wrong number, and for names."""
+    """Return the inputs in order, unchanged; raises FrontendError for a wrong number, and for wrong names."""
     by_name = named(specs, inputs)
     if problems := _wrong_names(specs, by_name):
         raise FrontendError("inputs: " + "; ".join(problems))

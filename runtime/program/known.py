@@ -1,4 +1,4 @@
-"""Facts about a call before it runs: sizes are read off the arrays, and the rest follows from them."""
+"""Facts about a call before it runs: sizes are read off the arrays, and all else follows from these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .program import SIZES_ENTRY, Code, Program
 from .sizes import SizedSpec, closed
 
 KEPT = 1024
-"""For how many shapes of inputs what follows from them is kept; those not met for longest go first."""
+"""The number of shapes of inputs for which these facts are kept; the least recently used go first."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Known:
     """The facts that follow from the shapes of inputs."""
 
     symbols: tuple[int, ...]
-    """The sizes that were read off them."""
+    """The sizes that were read off the inputs."""
     values: npt.NDArray[np.int64]
-    """These, and what the program computes of them."""
+    """The sizes, then the values that the program computes from them."""
     address: int
     """The address of the values."""
     arena_bytes: int
@@ -40,7 +40,7 @@ class Known:
 
     @staticmethod
     def of(program: Program) -> Known:
-        """Return what is known of every call of a program without sizes."""
+        """Return the facts about every call of a program without sizes."""
         kinds = [[(spec.shape, spec.dtype) for spec in specs] for specs in (program.inputs, program.outputs)]
         written = sum(spec.nbytes for spec in program.outputs)
         return Known(
@@ -55,7 +55,7 @@ class Known:
 
 
 class KnownShapes:
-    """The facts that follow from the shapes of inputs, for those that a program with sizes met last."""
+    """The facts about the shapes of inputs that a program with sizes met last."""
 
     def __init__(self, program: Program, code: Code):
         assert program.sizes is not None
@@ -65,24 +65,24 @@ class KnownShapes:
         self._lock = Lock()
 
     def find(self, arrays: Sequence[Array]) -> Known | None:
-        """Return what is known; None for shapes that `of` has yet to look at."""
+        """Return the facts about these shapes; None for shapes that `of` has not met yet."""
         return self._known.get(tuple([array.shape for array in arrays]))
 
     def of(self, arrays: Sequence[Array]) -> Known:
-        """Return what follows; raises FrontendError when the sizes are not what the program takes."""
+        """Return the facts about these shapes; raises FrontendError when the program does not accept their sizes."""
         key = tuple([array.shape for array in arrays])
         with self._lock:
             if (known := self._known.get(key)) is not None:
                 self._known.move_to_end(key)
                 return known
-        known = self._follows(arrays)
+        known = self._derived(arrays)
         with self._lock:
             self._known[key] = known
             if len(self._known) > KEPT:
                 self._known.popitem(last=False)
         return known
 
-    def _follows(self, arrays: Sequence[Array]) -> Known:
+    def _derived(self, arrays: Sequence[Array]) -> Known:
         specs = cast("tuple[SizedSpec, ...]", self._program.inputs)
         values = np.zeros(self._sizes.count, np.int64)
         symbols = self._sizes.read(specs, arrays)

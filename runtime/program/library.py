@@ -1,4 +1,4 @@
-"""Linked kernels by the names that a graph calls them."""
+"""Linked kernels by the names under which a graph calls them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class GraphFunction(NamedTuple):
     workspace: int = 0
     """Bytes of scratch that a call needs."""
     sizes: tuple[int, ...] = ()
-    """The sizes that it is called with, where it is for all."""
+    """The sizes to call it with, if it is compiled for all sizes."""
 
 
 Compile = Callable[..., object] | Literal[False] | None
-"""A linker of objects: `fcompile(path, objects, options)`. None, and False as TVM has it: whatever is there."""
+"""A linker of objects: `fcompile(path, objects, options)`. None, or False as in TVM, is the default linker."""
 
 Callee = GraphFunction | Callable[..., object]
-"""A kernel, or a function of Python's, called with the arrays of its inputs and then of its outputs."""
+"""A kernel, or a Python function that is called with the arrays of its inputs and then of its outputs."""
 
 
 class Library:
     """The functions of a model, ready to be called.
 
-    pool: the threads that they run on. alive: what keeps their code where it is.
-    check: called after a call with the name of the node, where something has to be asked then; raises what went wrong.
+    pool: the threads that they run on. alive: the object that keeps their code mapped.
+    check: called with the name of the node after each call; raises the errors that the call reported.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Library:
         self.pool = pool
         self.check = check
         self.exporter: Callable[..., None] | None = None
-        """Writes the model without its params: as `planning.export.export`, from the path on."""
+        """A function that writes the model without its params, with the parameters of `planning.export.export`."""
         self._alive = alive
 
     def export_library(
@@ -57,9 +57,9 @@ class Library:
         *,
         options: Sequence[str] = (),
     ) -> str:
-        """Write what `graph, lib, params = relay.build(..)` calls `lib` to a file, as the build's own `export_library`.
+        """Write the `lib` of `graph, lib, params = relay.build(..)` to a file, as the build's `export_library` does.
 
-        Params are not in it: whoever loads it has them apart. Raises PipelineError for a library of no build.
+        The file has no params; whoever loads it needs them separately. Raises PipelineError for a library of no build.
         """
         if self.exporter is None:
             raise PipelineError(expectation("export_library", "the library of a build", "one of functions in memory"))
@@ -73,7 +73,7 @@ class Library:
         return self
 
     def function(self, name: str, node: str) -> Callee:
-        """The function that a node calls; raises FrontendError when there is none of that name."""
+        """Return the function that a node calls; raises FrontendError when there is none with that name."""
         if (function := self.functions.get(name)) is None:
             names = ", ".join(list(self.functions)[:5]) or "none"
             raise FrontendError(expectation(f"graph node '{node}'", f"a function of the library ({names})", repr(name)))
@@ -89,7 +89,7 @@ class HasLibrary(Protocol):
 
 
 class FrontendTestModule:
-    """A library of functions of Python's, for tests of what runs graphs: `module["name"] = function`."""
+    """A library of Python functions, for tests of graph executors: `module["name"] = function`."""
 
     def __init__(self) -> None:
         self._functions: dict[str, Callee] = {}

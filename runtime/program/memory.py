@@ -1,4 +1,4 @@
-"""Memory that is not to be had: told by one error, in bytes, whoever asked for it."""
+"""Memory that the system refuses: one error reports it, in bytes, whoever asked for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .program import REFUSED, Code
 class RefusedMemory:
     """The memory that kernels of linked code did not get.
 
-    Kernels cannot say for which run they asked. So every run during which some kernel was refused has failed.
+    Kernels cannot say for which run they asked. So every run during which some kernel was refused memory has failed.
     """
 
     def __init__(self, code: Code):
@@ -27,7 +27,7 @@ class RefusedMemory:
         return self._count.value
 
     def check(self, count: int) -> None:
-        """Raise MemoryRefused when it has happened since there were `count` of them."""
+        """Raise MemoryRefused when there were more than `count` refusals."""
         if self._count.value != count:
             raise refused(self._bytes.value)
 
@@ -38,7 +38,7 @@ def refused(nbytes: int, what: str = "a kernel") -> MemoryRefused:
 
 @contextmanager
 def asked_for(nbytes: int, what: str) -> Generator[None]:
-    """Within this context numpy is asked for so many bytes; raises MemoryRefused where it does not get them."""
+    """Context in which numpy allocates so many bytes; raises MemoryRefused when it does not get them."""
     try:
         yield
     except (MemoryError, ValueError) as error:

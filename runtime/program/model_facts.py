@@ -1,4 +1,4 @@
-"""Facts of a model in onnxruntime's words: its inputs and outputs, and what its file says about it."""
+"""Facts about a model in onnxruntime's words: its inputs and outputs, and its metadata."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class NodeArg:
 
     name: str
     shape: list[int | str | None]
-    """Extents; of those that a call decides the text, or None where the model has none."""
+    """The extents; for one that a call decides its text, or None if the model has none."""
     type: str
-    """`tensor(float)`, say; the kind of value of what is no tensor."""
+    """`tensor(float)`, for example; the kind of a value that is no tensor."""
 
     @staticmethod
     def of(spec: TensorSpec) -> NodeArg:
@@ -50,7 +50,7 @@ def _extents(spec: TensorSpec) -> list[int | str | None]:
 
 @dataclass(frozen=True)
 class ModelMetadata:
-    """The words of a model's file about the model: "" and 0 where it says nothing."""
+    """The metadata in a model's file: "" and 0 where it has none."""
 
     producer_name: str = ""
     graph_name: str = ""

@@ -1,4 +1,4 @@
-"""The parts of a deployed model, as plain data: its calls, in order, and where every tensor of them lies."""
+"""The parts of a deployed model, as plain data: its calls, in order, and the places of all their tensors."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ ENTRY = "whence_main"
 """
 
 SIZES_ENTRY = "whence_sizes"
-"""The symbol of what computes the values of a program with sizes.
+"""The symbol of the function that computes the values of a program with sizes.
 
-`void @whence_sizes(ptr values)`: `values` is an array of i64, of which the first ones, the symbols, are given and the
-others are written. Its `@whence_main` takes the same array behind its other arguments.
+`void @whence_sizes(ptr values)`: `values` is an array of i64; the function reads the first ones, the symbols, and
+writes the others. `@whence_main` then takes the same array after its other arguments.
 """
 
 PARALLEL_FOR = "whence_parallel_for"
 """The symbol through which kernels reach the thread pool."""
 
 ALLOC_REFUSED = "whence_alloc_refused"
-"""`void (i64 bytes)`: what a kernel of open sizes calls, before it returns, where it gets no memory."""
+"""`void (i64 bytes)`: the function that a kernel of open sizes calls before it returns because it got no memory."""
 REFUSED = "whence_refused"
-"""Two i64: how often that happened, and how many bytes were asked for last."""
+"""Two i64: the number of such calls, and the bytes of the last one."""
 
 
 class Slot(NamedTuple):
-    """Where a tensor lies: input or output number `at`, parameter number `at`, or arena byte `at`."""
+    """The place of a tensor: input or output number `at`, parameter number `at`, or arena byte `at`."""
 
     kind: Literal["io", "param", "arena"]
     at: Number
 
     @property
     def place(self) -> int:
-        """`at`, where no size decides it."""
+        """`at`, which no size decides."""
         assert isinstance(self.at, int)
         return self.at
 
@@ -59,12 +59,12 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """The symbol of a kernel and what it can report."""
+    """The symbol of a kernel and the accesses that it can report."""
 
     symbol: str
     """Name of `void @symbol(ptr inputs..., ptr outputs..., i64 sizes..., ptr workspace, ptr pool)`."""
     sites: tuple[Site, ...] = ()
-    """By the numbers that it reports; none when it tests nothing."""
+    """The accesses by the numbers that it reports; none if it tests nothing."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Call:
     results: tuple[Spec, ...]
     """The specs of the outputs."""
     name: str
-    """The primitive function's."""
+    """The name of the primitive function."""
     layers: tuple[str, ...] = ()
     """The names of the layers that it serves."""
     places: tuple[tuple[str, ...], ...] = ()
-    """Per slot of a kernel that tests its accesses, the layers behind it as an error names them."""
+    """For each slot of a kernel that tests its accesses, the layers behind it as an error names them."""
     sizes: tuple[Number, ...] = ()
     """The sizes that the kernel takes."""
 
@@ -98,7 +98,7 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """The main function, ready to be stepped through: calls in order, then copies."""
+    """The main function in steps: calls in order, then copies."""
 
     calls: tuple[Call, ...]
     copies: tuple[Copy, ...]
@@ -106,14 +106,13 @@ class Program:
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
     arena_bytes: int
-    """The bytes that a run needs for intermediate tensors and workspaces. With sizes a value says it; this is its
-    bound, or 0."""
+    """The bytes that a run needs for intermediate tensors and workspaces; with sizes, the bound of that value, or 0."""
     sizes: Sizes | None = None
     """The sizes of arrays that the program takes."""
     indices: tuple[IndexBound, ...] = ()
     """The inputs whose indices every call checks."""
     random: int | None = None
-    """The parameter that is the state of its random numbers, if it draws any."""
+    """The parameter that holds the state of its random numbers, if it draws any."""
 
     @property
     def checked(self) -> bool:
@@ -121,32 +120,32 @@ class Program:
         return any(kernel.sites for kernel in self.kernels)
 
     def at(self, values: Values) -> Program:
-        """The program for these values of its sizes: numbers everywhere."""
+        """Return the program for these values of its sizes: a static program."""
         assert self.sizes is not None
 
-        def specs(those: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
-            return tuple(closed(spec, values) for spec in those)
+        def static_specs(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
+            return tuple(closed(spec, values) for spec in specs)
 
-        def call(original: Call) -> Call:
+        def static_call(call: Call) -> Call:
             return replace(
-                original,
-                inputs=tuple(slot.known(values) for slot in original.inputs),
-                outputs=tuple(slot.known(values) for slot in original.outputs),
-                workspace=None if original.workspace is None else original.workspace.known(values),
-                results=specs(original.results),
-                sizes=tuple(number(size, values) for size in original.sizes),
+                call,
+                inputs=tuple(slot.known(values) for slot in call.inputs),
+                outputs=tuple(slot.known(values) for slot in call.outputs),
+                workspace=None if call.workspace is None else call.workspace.known(values),
+                results=static_specs(call.results),
+                sizes=tuple(number(size, values) for size in call.sizes),
             )
 
         return Program(
-            tuple(map(call, self.calls)),
-            tuple(
+            calls=tuple(map(static_call, self.calls)),
+            copies=tuple(
                 Copy(copy.source.known(values), copy.target.known(values), number(copy.nbytes, values))
                 for copy in self.copies
             ),
-            self.kernels,
-            specs(self.inputs),
-            specs(self.outputs),
-            values[self.sizes.arena],
+            kernels=self.kernels,
+            inputs=static_specs(self.inputs),
+            outputs=static_specs(self.outputs),
+            arena_bytes=values[self.sizes.arena],
             indices=tuple(bound.known(values) for bound in self.indices),
             random=self.random,
         )
@@ -154,12 +153,12 @@ class Program:
 
 @dataclass(frozen=True)
 class Code:
-    """The addresses of linked code. It is mapped as long as this object lives: whoever keeps an address keeps it."""
+    """The addresses of linked code, mapped as long as this object lives: keep it as long as you keep an address."""
 
     addresses: dict[str, int]
-    """By symbol."""
+    """Symbol -> address."""
     alive: object = None
-    """The object that keeps the code where it is."""
+    """The object that keeps the code mapped."""
 
     def __getitem__(self, symbol: str) -> int:
         return self.addresses[symbol]

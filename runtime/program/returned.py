@@ -1,7 +1,7 @@
-"""Memory of outputs whose readers have dropped them, for the outputs of later runs.
+"""Memory of outputs that nobody holds any more, for the outputs of later runs.
 
-Fresh memory costs a fault per page when it is first written, and allocators give large blocks back as soon as they are
-freed: the keys and values that a step of a decoder returns took as long to fault in as the step took to compute.
+Fresh memory costs a fault per page when it is first written, and allocators return large blocks to the system as soon
+as they are freed: the keys and values of a decoder's step took as long to fault in as the step took to compute.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from ..values.tensors import Tensor, lasting_empty
 
 _STEPS = 8
-"""Capacities between a power of two and the next: what grows at every step fits the block of a step before."""
+"""The capacities between a power of two and the next: an output that grows a little each step fits an earlier block."""
 _WASTE = 2
-"""A block is taken for no fewer bytes than one such part of it."""
+"""The number of times that a block may be larger than the request that it serves."""
 
 
 class ReturnedMemory:
-    """Blocks that outputs of earlier runs had. Safe to use from several threads at once.
+    """Blocks of the outputs of earlier runs. Safe to use from several threads at once.
 
-    No more bytes wait here than the largest run returned: of what a reader has kept beyond that, the rest is freed.
+    At most as many bytes wait here as the largest run returned; blocks beyond that are freed.
     """
 
     def __init__(self) -> None:
@@ -31,16 +31,16 @@ class ReturnedMemory:
 
     @property
     def waiting(self) -> int:
-        """The bytes that the next run may have."""
+        """The bytes that are free for the next run."""
         return sum(map(_size, tuple(self._free)))
 
     def expect(self, nbytes: int) -> None:
-        """Have room for what a run returns, of so many bytes."""
+        """Make room for the outputs of a run, which have so many bytes."""
         if nbytes > self._most:
             self._most = nbytes
 
     def take(self, nbytes: int) -> Tensor:
-        """At least so many bytes at a 64-byte boundary, which come back when nobody holds them or a view of them."""
+        """Return so many bytes or more at a 64-byte boundary; they come back when no array holds them any more."""
         block = self._fitting(nbytes)
         if block is None:
             block = lasting_empty((_capacity(nbytes),), np.uint8)
@@ -53,7 +53,7 @@ class ReturnedMemory:
             self._free.append(block)
 
     def _fitting(self, nbytes: int) -> Tensor | None:
-        """Take the smallest block that is large enough, and not far too large."""
+        """Remove the smallest free block that is large enough, and not far too large, and return it."""
         for block in sorted(tuple(self._free), key=_size):
             if nbytes <= block.nbytes <= _WASTE * _capacity(nbytes):
                 try:
@@ -65,7 +65,7 @@ class ReturnedMemory:
 
 
 class _Lease:
-    """A block that an output has, and with which it goes back: the base of the output's array and its views."""
+    """A block in use by an output, as the base of the output's array and its views; it goes back when they are gone."""
 
     __slots__ = ("__array_interface__", "_block", "_owner")
 
@@ -82,6 +82,6 @@ def _size(block: Tensor) -> int:
 
 
 def _capacity(nbytes: int) -> int:
-    """Return the size of a block for so many bytes: at most an eighth more."""
+    """Return the size of a block for so many bytes, at most an eighth larger."""
     step = max(1, 1 << (nbytes.bit_length() - 1)) // _STEPS or 1
     return -(-nbytes // step) * step

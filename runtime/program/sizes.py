@@ -1,4 +1,4 @@
-"""The sizes of a program that takes any: read off the arrays of a call, and what follows from them."""
+"""The sizes of a program for any sizes: they are read off the arrays of a call, and other values follow from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...support.names import did_you_mean
 from ..values.tensors import TensorSpec, named
 
 Terms = tuple[tuple[int, tuple[int, ...]], ...]
-"""A polynomial: coefficients, each with the numbers of the symbols that it multiplies."""
+"""A polynomial: coefficients, each with the indices of the symbols that it multiplies."""
 
 
 class Value(NamedTuple):
@@ -24,29 +24,28 @@ class Value(NamedTuple):
 
 Number = int | Value
 Values = Sequence[int]
-"""All values of a program for the sizes of a call: the symbols, in order, then what its code computes of them."""
+"""All values of a program for the sizes of a call: the symbols, in order, then the values that its code computes."""
 
 
-def number(one: Number, values: Values) -> int:
-    """Return a number for values of the sizes."""
-    return values[one.place] if isinstance(one, Value) else one
+def number(size: Number, values: Values) -> int:
+    """Return a number or value as a number, for values of the sizes."""
+    return values[size.place] if isinstance(size, Value) else size
 
 
 @dataclass(frozen=True)
 class SizedSpec(TensorSpec):
-    """A tensor of which extents may be sizes: `shape` has -1 for these."""
+    """A tensor whose extents may be sizes, for which `shape` has -1."""
 
     numbers: tuple[Number, ...] = ()
     """The extents: numbers and values."""
     texts: tuple[str, ...] = ()
-    """The extents as they are written, `past + 1`."""
+    """The extents as text: `past + 1`."""
 
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(self.texts)}] '{self.name}'"
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        """Return whether the extents fit that no size decides, and that no layer takes: of these `Sizes.check` says
-        which layers."""
+        """Return whether the extents fit that neither a size nor a layer decides; `Sizes.check` checks the others."""
         layers = self.layers or ((),) * len(self.numbers)
         return len(shape) == len(self.numbers) and all(
             isinstance(number, Value) or bool(names) or number == extent
@@ -54,7 +53,7 @@ class SizedSpec(TensorSpec):
         )
 
     def extents(self, values: Values) -> tuple[int, ...]:
-        """The shape for values of the sizes."""
+        """Return the shape for values of the sizes."""
         return tuple([number(extent, values) for extent in self.numbers])
 
 
@@ -67,24 +66,25 @@ def check_symbols(what: str, symbols: Sequence[str], names: Iterable[str]) -> No
     problems = [f"{symbol} is missing" for symbol in symbols if symbol not in listed]
     problems += [f"unknown {name}{did_you_mean(name, symbols)}" for name in listed if name not in symbols]
     if problems:
-        wanted, got = f"a number for each of {', '.join(symbols)}", ", ".join(listed) or "none"
-        raise PipelineError(f"{expectation(what, wanted, got)}: {'; '.join(problems)}")
+        expected, actual = f"a number for each of {', '.join(symbols)}", ", ".join(listed) or "none"
+        raise PipelineError(f"{expectation(what, expected, actual)}: {'; '.join(problems)}")
 
 
 def closed(spec: TensorSpec, values: Values) -> TensorSpec:
-    """The specification for values of the sizes."""
+    """Return the specification for values of the sizes."""
     return TensorSpec(spec.name, spec.extents(values), spec.dtype) if isinstance(spec, SizedSpec) else spec
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The reading of a symbol: extent `axis` of input `input` is `scale` times it, and what symbols before it make."""
+    """The equation of a symbol: extent `axis` of input `input` is `scale` times the symbol plus `rest`."""
 
     symbol: int
     input: int
     axis: int
     scale: int
     rest: Terms
+    """A polynomial of the symbols that are read before this one."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ class Derived:
 
     text: str
     layers: tuple[str, ...]
-    """The layers that require it to be at least 0, else the layers that need it, each with its file."""
+    """The layers that require it to be at least 0, or else those that use it, each with its file."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a program. Its values are the symbols, in order, and what its code computes of them."""
+    """The sizes of a program. Its values are the symbols, in order, and those that its code computes from them."""
 
     symbols: tuple[str, ...]
     ranges: tuple[tuple[int, int | None], ...]
@@ -106,9 +106,9 @@ class Sizes:
     solutions: tuple[Solution, ...]
     """One per symbol, in the order in which they are read."""
     derived: tuple[Derived, ...]
-    """The values behind the symbols."""
+    """The values after the symbols."""
     arena: int
-    """The number of the value that is the bytes of the arena."""
+    """The index of the value that is the bytes of the arena."""
 
     @property
     def count(self) -> int:
@@ -116,49 +116,49 @@ class Sizes:
         return len(self.symbols) + len(self.derived)
 
     def read(self, specs: Sequence[SizedSpec], arrays: Sequence[Array]) -> list[int]:
-        """The symbols' values.
+        """Return the symbols' values.
 
-        Raises FrontendError, naming input and dimension, where an extent is no value of its size or out of bounds.
+        Raises FrontendError, naming input and dimension, for an extent that its size cannot have, or out of bounds.
         """
         numbers = [0] * len(self.symbols)
         for solution in self.solutions:
             spec, array = specs[solution.input], arrays[solution.input]
             name, extent = self.symbols[solution.symbol], array.shape[solution.axis]
-            value, left = divmod(extent - _sum(solution.rest, numbers), solution.scale)
+            value, remainder = divmod(extent - _sum(solution.rest, numbers), solution.scale)
             where = f"inputs: dimension {solution.axis} of {spec}"
-            if left or value < 0:
+            if remainder or value < 0:
                 raise FrontendError(f"{where}: expected a value of {spec.texts[solution.axis]}, got {extent}")
             low, high = self.ranges[solution.symbol]
             if value < low or (high is not None and value > high):
-                wanted = f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
-                raise FrontendError(f"{where}: expected {wanted}, got {name} = {value}")
+                bounds = f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
+                raise FrontendError(f"{where}: expected {bounds}, got {name} = {value}")
             numbers[solution.symbol] = value
         return numbers
 
     def spelled(self, values: Sequence[int]) -> str:
-        """The symbols and their values: `batch = 1, seq = 7`."""
+        """Return the symbols and their values as text: `batch = 1, seq = 7`."""
         return ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, values, strict=False))
 
     def check(self, specs: Sequence[SizedSpec], arrays: Sequence[Array], values: Sequence[int]) -> None:
-        """Raises FrontendError where an extent of an input is another than its size, or a size is negative."""
+        """Raise FrontendError if an extent of an input is not its size, or if a size is negative."""
         for spec, array in zip(specs, arrays, strict=True):
-            for axis, (extent, wanted) in enumerate(zip(array.shape, spec.extents(values), strict=True)):
-                if extent != wanted:
-                    what = spec.texts[axis]
-                    equation = f"{what} = {wanted}" if not what.isdecimal() else what
+            for axis, (extent, size) in enumerate(zip(array.shape, spec.extents(values), strict=True)):
+                if extent != size:
+                    text = spec.texts[axis]
+                    equation = f"{text} = {size}" if not text.isdecimal() else text
                     because = f" for {self.spelled(values)}" if isinstance(spec.numbers[axis], Value) else ""
-                    where = named(spec.layers[axis] if spec.layers else ())
+                    layers = named(spec.layers[axis] if spec.layers else ())
                     raise FrontendError(
-                        f"inputs: dimension {axis} of {spec}: expected {equation}{because}, got {extent}{where}"
+                        f"inputs: dimension {axis} of {spec}: expected {equation}{because}, got {extent}{layers}"
                     )
         for derived, value in zip(self.derived, values[len(self.symbols) :], strict=True):
             if value < 0:
-                where = named(derived.layers)
-                read = self._read_for(derived.text, specs, values)
-                raise FrontendError(f"inputs: expected {derived.text} of at least 0 for {read}, got {value}{where}")
+                layers = named(derived.layers)
+                symbols = self._sources(derived.text, specs, values)
+                raise FrontendError(f"inputs: expected {derived.text} of at least 0 for {symbols}, got {value}{layers}")
 
-    def _read_for(self, text: str, specs: Sequence[SizedSpec], values: Sequence[int]) -> str:
-        """The symbols in a text, their values and where these come from."""
+    def _sources(self, text: str, specs: Sequence[SizedSpec], values: Sequence[int]) -> str:
+        """Return the symbols in a text, with their values and the dimensions that these were read off."""
         words = set(re.findall(r"[^\W\d]\w*", text))
         return ", ".join(
             f"{self.symbols[solution.symbol]} = {values[solution.symbol]} "

@@ -1,7 +1,7 @@
 """The thread pool: native workers that kernels reach through `whence_parallel_for`.
 
 Kernels call it from native code, so a parallel loop costs well under a microsecond and never enters Python. The code
-of the pool is compiled elsewhere; here are its life (start, stop, fork, exit) and its size.
+of the pool is compiled elsewhere; this module controls its life (start, stop, fork, exit) and its size.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .program import ALLOC_REFUSED, PARALLEL_FOR, REFUSED, Code
 MAX_THREADS = 1024
 _SPIN_SECONDS = 40e-6
 WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
-"""The functions of the pool's code beside `whence_parallel_for`, where the system has workers."""
+"""The functions of the pool's code beside `whence_parallel_for`, on systems with workers."""
 MEMORY_SYMBOLS = ALLOC_REFUSED, REFUSED
-"""Its record of memory that kernels did not get."""
+"""The symbols of the record of memory that kernels did not get."""
 
 
 def thread_count(threads: int | None = None) -> int:
-    """Return the number of threads to use: `threads`, else the environment's WHENCE_NUM_THREADS, else all usable CPUs.
+    """Return the number of threads to use: `threads`, else the variable WHENCE_NUM_THREADS, else all usable CPUs.
 
     Raises PipelineError when that is not a whole number from 1 to 1024.
     """
@@ -56,15 +56,15 @@ def num_threads() -> int:
 
 
 class Layout:
-    """The pool's memory, in 64-bit words; what different threads write lies on different cache lines."""
+    """The pool's memory, in 64-bit words; words that different threads write lie on different cache lines."""
 
     STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
     WORKERS = 26
-    """The number of workers, where nobody else counts them: in a program in C."""
+    """The number of workers in a program in C, where nobody else counts them."""
     TIMED = 27
-    """The number of callers that measure loops now."""
+    """The number of callers that are measuring loops."""
     HELPED = 33
-    """Nanoseconds of CPU time that workers worked, less those that callers waited for them, while times were taken."""
+    """CPU nanoseconds that workers worked, less those that callers waited for them, while callers measured."""
     # Parts of the word STATE.
     ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
 
@@ -85,11 +85,11 @@ class PoolCode:
     """`void (i64 bytes)`: counts memory that a kernel did not get, in two i64 at `refused`."""
     refused: int = 0
     alive: object = field(default=None, compare=False)
-    """The object that keeps the code where it is."""
+    """The object that keeps the code mapped."""
 
     @staticmethod
     def of(code: Code) -> PoolCode:
-        """The pool in linked code."""
+        """Return the pool in linked code."""
         start, stop, spin = (code.addresses.get(symbol, 0) for symbol in WORKER_SYMBOLS)
         memory = (code.addresses.get(symbol, 0) for symbol in MEMORY_SYMBOLS)
         return PoolCode(code[PARALLEL_FOR], start, stop, spin, *memory, alive=code)
@@ -100,11 +100,11 @@ class PoolCode:
         return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused}
 
     def apart(self) -> PoolCode:
-        """The same addresses, which do not keep the code."""
+        """Return the same addresses, without the object that keeps the code mapped."""
         return replace(self, alive=None)
 
     def drop(self) -> None:
-        """Stop the workers that run this code and forget them: it is about to go."""
+        """Stop the workers that run this code and forget them, because the code is about to be unmapped."""
         _pools.drop(self.apart())
 
 
@@ -131,12 +131,12 @@ class _Workers:
         self.handle = address(self.memory)
 
     def start(self) -> None:
-        """Start the workers unless they run. Where the system allows fewer threads, the pool is smaller."""
+        """Start the workers unless they run. If the system allows fewer threads, the pool is smaller."""
         if self.workers:
             return
         self.memory[Layout.STATE] = 0
         self.memory[Layout.SPIN] = _spins(self.code)
-        # Signals are for Python's threads: a worker inherits this mask and is never interrupted by one.
+        # Signals are for Python's threads: a worker inherits this mask, so no signal interrupts it.
         previous = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - _FAULTS - _PROFILING)
         try:
             start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.start)
@@ -145,7 +145,7 @@ class _Workers:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
     def stop(self) -> None:
-        """Wait for the loop that runs, if any, and join the workers. Later loops on this handle run serially."""
+        """Wait for the running loop, if any, and join the workers. Later loops on this handle run serially."""
         if self.workers:
             stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(self.code.stop)
             stop(self.handle, self.workers)
@@ -157,13 +157,13 @@ class _Workers:
         for thread in self.memory[Layout.WORDS : Layout.WORDS + self.workers].tolist():
             clock = ctypes.c_int()
             libc.pthread_getcpuclockid(ctypes.c_ulong(thread), ctypes.byref(clock))
-            # Linux makes the clock of a thread of its number, inverted, and three bits that say which clock it is.
+            # On Linux, the id of a thread's clock is the thread's number, inverted, and three bits for its kind.
             numbers.append(~(clock.value >> 3))
         return numbers
 
     @contextmanager
     def timed(self) -> Generator[Callable[[], int]]:
-        """Take times, which the function reads: those of `Layout.HELPED`."""
+        """Context in which workers measure their time; its value reads `Layout.HELPED`."""
         with _pools.lock:
             self.memory[Layout.TIMED] += 1
         try:
@@ -173,12 +173,12 @@ class _Workers:
                 self.memory[Layout.TIMED] -= 1
 
     def forget(self) -> None:
-        """After a fork: the workers are in the parent only."""
+        """Forget the workers after a fork: they are in the parent only."""
         self.workers = 0
         self.memory[Layout.STATE] = Layout.STOPPED
 
 
-# Faults of the thread itself: blocked, they would end the process before a handler (faulthandler) can speak.
+# Faults of the thread itself: if they were blocked, they would end the process before faulthandler can report them.
 _FAULT_NAMES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _FAULTS = {getattr(signal, name) for name in _FAULT_NAMES if hasattr(signal, name)}
 _PROFILING = {getattr(signal, name) for name in ("SIGPROF",) if hasattr(signal, name)}
@@ -194,7 +194,7 @@ class _Pools:
         self.exiting = False
 
     def running(self, code: PoolCode, threads: int) -> _Workers:
-        """The workers of a size, started. Who uses them keeps their code, not they themselves."""
+        """Return the workers of a size, started. They do not keep their code mapped; their user has to."""
         with self.lock:
             workers = self.known.get((code, threads))
             if workers is None:
@@ -214,7 +214,7 @@ class _Pools:
                 self.known.pop(key).stop()
 
     def exit(self) -> None:
-        """Stop for good: a worker must not outlive its code, which goes when the interpreter ends."""
+        """Stop for good: a worker must not outlive its code, which is unmapped when the interpreter ends."""
         with self.lock:
             self.exiting = True
             for workers in list(self.known.values()):
@@ -233,9 +233,9 @@ if hasattr(os, "register_at_fork"):
 
 
 class ThreadPool:
-    """`threads` threads for the loops of kernels, the caller's own among them.
+    """`threads` threads for the loops of kernels, including the caller's own.
 
-    Pools of one size share their workers. The first use of `handle` starts them, also after `close` and in a forked
+    Pools of the same size share workers. The first use of `handle` starts them, also after `close` and in a forked
     child. Only one loop runs in parallel at a time: a nested one, or one from another thread, runs serially.
 
     Raises PipelineError for a bad size (see `thread_count`).
@@ -256,15 +256,15 @@ class ThreadPool:
         return _pools.running(self._key, self.threads).handle
 
     def workers(self) -> list[int]:
-        """The numbers that Linux has given to the workers, which are started."""
+        """Start the workers, and return the numbers that Linux has given them."""
         return _pools.running(self._key, self.threads).numbers() if self.handle else []
 
     @contextmanager
     def clock(self, own: Callable[[], float] = time.thread_time) -> Generator[Callable[[], float]]:
-        """Return a clock of the CPU seconds that loops and all else of the calling thread take, workers' included.
+        """Context of a clock of the CPU seconds that the calling thread and the workers of its loops take.
 
-        Time at which a thread sleeps, waits for others of the pool, or has no processor is not in it; nor is that of
-        threads that other libraries start. Loops that other callers share with the same workers at the time count, too.
+        The clock excludes time in which a thread sleeps, waits for others of the pool, or has no processor, and all
+        time of other libraries' threads. It includes loops that other callers run on the same workers meanwhile.
 
         own: the CPU seconds of the calling thread.
         """

@@ -1,4 +1,4 @@
-"""Measured times with TVM's options and summary."""
+"""Measurement of times with TVM's options and summary."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class BenchmarkResult:
 
 
 class Timing(NamedTuple):
-    """The number of times that something is measured; TVM's names and defaults.
+    """The numbers of repeats and runs of a measurement, with TVM's names and defaults.
 
-    A repeat is `number` runs, of which the mean counts; more, when they take less than `min_repeat_ms` together.
+    A repeat gives the mean of `number` runs, or of more if these take less than `min_repeat_ms` together.
     """
 
     number: int = 10
@@ -59,7 +59,7 @@ class Timing(NamedTuple):
     repeats_to_cooldown: int = 1
 
     def measure(self, run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> BenchmarkResult:
-        """The seconds of a run by a clock, after one that warms up. Raises PipelineError for counts below 1."""
+        """Measure the seconds of a run by a clock, after a warm-up run. Raises PipelineError for counts below 1."""
         self.check()
         run()
         number, results = self.number, list[float]()
@@ -77,7 +77,7 @@ class Timing(NamedTuple):
                 raise PipelineError(expectation(what, "at least 1", str(value)))
 
     def _repeat(self, run: Callable[[], object], number: int, clock: Callable[[], float]) -> tuple[int, float]:
-        """Return the number of runs that were enough, and the seconds of one."""
+        """Return a number of runs that was enough, and the seconds of one run."""
         zeros = 0
         while True:
             start = clock()
@@ -92,5 +92,5 @@ class Timing(NamedTuple):
 
 def grown(number: int, seconds: float, least: float) -> int:
     """Return the number of runs to try next, when `number` of them took less than `least` seconds."""
-    wanted = least / max(seconds, 1e-9) * number
-    return min(max(number + 1, int(wanted * 1.1)), number * 100)
+    estimate = least / max(seconds, 1e-9) * number
+    return min(max(number + 1, int(estimate * 1.1)), number * 100)

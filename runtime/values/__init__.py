@@ -1,1 +1,1 @@
-"""Arrays and tensors at the edge of native code: what callers give, how it is described, and files of parameters."""
+"""Arrays and tensors at the edge of native code: the values of callers, their descriptions, and files of parameters."""

@@ -16,7 +16,7 @@ class Device:
 
     @property
     def exist(self) -> bool:
-        """Return whether the machine has it."""
+        """Return whether the machine has this device."""
         return True
 
     def __str__(self) -> str:
@@ -26,23 +26,24 @@ class Device:
 
 
 def cpu(dev_id: int = 0) -> Device:
-    """The CPU. Raises PipelineError for another number than 0."""
+    """Return the CPU. Raises PipelineError for any number but 0."""
     if dev_id != 0:
         raise PipelineError(expectation("cpu", "number 0", str(dev_id)))
     return Device()
 
 
 def device(name: str = "cpu", dev_id: int = 0) -> Device:
-    """The device of a name, `cpu` or `llvm`."""
+    """Return the device with a name, which is `cpu` or `llvm`."""
     if name not in ("cpu", "llvm"):
         raise PipelineError(expectation("device", "the CPU", name))
     return cpu(dev_id)
 
 
-def check_cpu(given: object, who: str) -> Device:
-    """The CPU, where it is what was given: a `Device`, a list of one, text, or None; raises PipelineError else."""
-    if isinstance(given, list | tuple) and len(given) == 1:  # pyright: ignore[reportUnknownArgumentType]
-        given = given[0]  # pyright: ignore[reportUnknownVariableType]
-    if given is not None and "cpu" not in str(given):  # pyright: ignore[reportUnknownArgumentType]
-        raise PipelineError(expectation(who, "the CPU as device", str(given)))  # pyright: ignore[reportUnknownArgumentType]
+def check_cpu(device: object, who: str) -> Device:
+    """Return the CPU; raises PipelineError unless `device` is it: a `Device`, a list of one, its name, or None."""
+    if isinstance(device, list | tuple) and len(device) == 1:  # pyright: ignore[reportUnknownArgumentType]
+        device = device[0]  # pyright: ignore[reportUnknownVariableType]
+    if device is not None and "cpu" not in str(device):  # pyright: ignore[reportUnknownArgumentType]
+        actual = str(device)  # pyright: ignore[reportUnknownArgumentType]
+        raise PipelineError(expectation(who, "the CPU as device", actual))
     return Device()

@@ -1,6 +1,6 @@
-"""Tensors of other libraries as numpy's arrays, through DLPack: https://dmlc.github.io/dlpack, its version 0.
+"""Tensors of other libraries as numpy arrays, through DLPack, version 0: https://dmlc.github.io/dlpack.
 
-numpy's own reader lacks bfloat16 and the small floats, in which torch has models.
+numpy's own reader lacks bfloat16 and the small floats that torch models use.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SMALL = {
     (14, 8): "float8_e8m0fnu",
     (17, 4): "float4_e2m1fn",
 }
-"""Codes and bits of small dtypes. An element takes a byte."""
+"""Names of the small dtypes by type code and bits. Each element takes a byte."""
 _NAMES = {INT: "int", UINT: "uint", FLOAT: "float"}
 _CPU = 1
 
 
 def dtype_of(code: int, bits: int, lanes: int) -> np.dtype[np.generic] | None:
-    """The dtype of a type code; None for one that no model has."""
+    """Return the dtype of a type code; None for one that no model uses."""
     if lanes != 1:
         return None
     if (code, bits) == (BOOL, 8):
@@ -48,7 +48,7 @@ def dtype_of(code: int, bits: int, lanes: int) -> np.dtype[np.generic] | None:
 
 
 class _Tensor(ctypes.Structure):
-    """`DLTensor`, with which a `DLManagedTensor` begins."""
+    """`DLTensor`, the first member of a `DLManagedTensor`."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -65,7 +65,7 @@ class _Tensor(ctypes.Structure):
 
 
 class _Lent:
-    """Memory that numpy reads as bytes. The capsule, which is kept, gives it back when it goes."""
+    """Memory that numpy reads as bytes. Its owner gets it back when the capsule kept here is freed."""
 
     def __init__(self, capsule: object, interface: dict[str, Any]):
         self.capsule = capsule
@@ -77,9 +77,9 @@ _pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes
 
 
 def from_dlpack(value: Any) -> Array:
-    """The array of an object with `__dlpack__`, which shares its memory.
+    """Return an array that shares the memory of an object with `__dlpack__`.
 
-    Raises TypeError for memory of another device and an unknown dtype, and whatever `__dlpack__` raises.
+    Raises TypeError for memory of another device and for an unknown dtype, and whatever `__dlpack__` raises.
     """
     if value.__dlpack_device__()[0] != _CPU:
         raise TypeError("expected a tensor in the CPU's memory")

@@ -1,6 +1,6 @@
 """Layout names: `NCHW16c` is axes N, C, H, W and a block of 16 channels innermost.
 
-Blocks of one axis may be several, `OHWI16i64o2i`: those on the right are within those on the left.
+An axis may have several blocks, as in `OHWI16i64o2i`: those on the right lie within those on the left.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Axis:
 
 
 def parse_layout(layout: str) -> tuple[Axis, ...]:
-    """The axes of a layout name, outermost first; raises ValueError for a malformed name."""
+    """Return the axes of a layout name, outermost first; raises ValueError for a malformed name."""
     matches = re.findall(r"(\d+)([a-z])|([A-Z])", layout)
     axes = tuple(Axis(low.upper(), int(factor)) if low else Axis(high) for factor, low, high in matches)
-    spelled = "".join(f"{axis.factor}{axis.letter.lower()}" if axis.factor else axis.letter for axis in axes)
-    if spelled != layout or not axes:
+    name = "".join(f"{axis.factor}{axis.letter.lower()}" if axis.factor else axis.letter for axis in axes)
+    if name != layout or not axes:
         raise ValueError(f"layout: expected a name such as NCHW or NCHW16c, got {layout!r}")
     letters = [axis.letter for axis in axes if not axis.factor]
     if len(set(letters)) != len(letters) or not {axis.letter for axis in axes} <= set(letters):
@@ -37,10 +37,10 @@ def parse_layout(layout: str) -> tuple[Axis, ...]:
 
 
 def strides(axes: Sequence[Axis]) -> list[int]:
-    """Return the elements of its letter that a step along each axis is: in `OI16i64o2i` 1 of O is 64, I 32, 16i 2."""
+    """Return the stride of each axis in elements of its letter: in `OI16i64o2i`, O has 64, I has 32, and 16i has 2."""
     steps = [1] * len(axes)
     inner: dict[str, int] = {}
-    # Whole axes last: all blocks are within them, wherever they stand.
+    # Whole axes come last: all blocks lie within them, wherever they stand.
     for at in sorted(range(len(axes)), key=lambda at: (not axes[at].factor, -at)):
         axis = axes[at]
         steps[at] = inner.get(axis.letter, 1)
@@ -49,7 +49,7 @@ def strides(axes: Sequence[Axis]) -> list[int]:
 
 
 def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.NDArray[Any]:
-    """`x` brought from one layout to another, as a view if the blocks allow it."""
+    """Return `x` in another layout, as a view if the blocks allow it."""
     src, dst = parse_layout(src_layout), parse_layout(dst_layout)
     src_strides, dst_strides = strides(src), strides(dst)
     cuts: dict[str, list[int]] = {}
@@ -61,7 +61,7 @@ def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.ND
             return layout_view(layout_view(x, src_layout, plain), plain, dst_layout)
 
     def parts(axis: Axis, stride: int) -> list[tuple[str, int]]:
-        """Return the parts of an axis, outermost first: a letter, and the elements of it that a step is."""
+        """Return the parts of an axis, outermost first: its letter, and the stride of the part."""
         inside = (at for at in cuts[axis.letter] if at >= stride and (not axis.factor or at < stride * axis.factor))
         return [(axis.letter, at) for at in sorted(inside, reverse=True)]
 
@@ -72,8 +72,8 @@ def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.ND
         for part in parts(axis, stride):
             extents[part] = top // part[1]
             top = part[1]
-    places = {part: index for index, part in enumerate(extents)}
-    moved = [parts(axis, stride) for axis, stride in zip(dst, dst_strides, strict=True)]
-    order = [places[part] for group in moved for part in group]
-    merged = [prod(extents[part] for part in group) for group in moved]
-    return x.reshape(list(extents.values())).transpose(order).reshape(merged)
+    positions = {part: index for index, part in enumerate(extents)}
+    groups = [parts(axis, stride) for axis, stride in zip(dst, dst_strides, strict=True)]
+    order = [positions[part] for group in groups for part in group]
+    shape = [prod(extents[part] for part in group) for group in groups]
+    return x.reshape(list(extents.values())).transpose(order).reshape(shape)

@@ -1,4 +1,4 @@
-"""Moves of the elements of an array: steps that put each in another place and change none."""
+"""Moves of the elements of an array: steps that change the order of the elements, and not their values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 
 
 Move: TypeAlias = tuple[Step, ...]
-"""Steps in the order in which they are taken; none leave an array as it is."""
+"""Steps in the order in which they are taken; an empty move leaves an array as it is."""
 
 
 def moved(array: npt.NDArray[Any], move: Move) -> npt.NDArray[Any]:
@@ -38,15 +38,15 @@ def moved(array: npt.NDArray[Any], move: Move) -> npt.NDArray[Any]:
 
 
 def moved_back(array: npt.NDArray[Any], move: Move, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Return the array of `shape` that a move makes `array` of."""
+    """Return the array of `shape` that a move turns into `array`."""
     origin: npt.NDArray[np.int64] = moved(np.arange(array.size).reshape(shape), move)
-    result = np.empty(array.size, array.dtype)
-    result[origin.reshape(-1)] = array.reshape(-1)
-    return result.reshape(shape)
+    elements = np.empty(array.size, array.dtype)
+    elements[origin.reshape(-1)] = array.reshape(-1)
+    return elements.reshape(shape)
 
 
 def shortest(move: Move) -> Move:
-    """Return a move without steps that undo the one before."""
+    """Return a move without pairs of steps of which the second undoes the first."""
     kept: list[Step] = []
     for step in move:
         if kept and kept[-1].kind == step.kind == "layout" and kept[-1].arguments == step.arguments[::-1]:

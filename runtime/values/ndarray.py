@@ -1,4 +1,4 @@
-"""Arrays by TVM's names: numpy's, with the few methods more that programs written for TVM call."""
+"""Arrays by TVM's names: numpy's, with the few additional methods that programs written for TVM call."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .values import expected_array, is_python
 
 
 class NDArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array of numpy's that also answers to `numpy()`, `copyfrom` and `copyto`."""
+    """A numpy array with the methods `numpy()`, `copyfrom` and `copyto`."""
 
     source: Tensor | None = None
-    """The plain array that it shows."""
+    """The plain array that this is a view of."""
 
     def numpy(self) -> Tensor:
-        """A copy as a plain array."""
+        """Return a copy as a plain array."""
         return np.array(self, copy=True, subok=False)
 
     asnumpy = numpy
@@ -37,13 +37,13 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         return Device()
 
     def same_as(self, other: object) -> bool:
-        """Return whether it is the same array."""
+        """Return whether `other` is this very array."""
         return self is other
 
     def copyfrom(self, source: object) -> NDArray:
         """Write the elements of another array of this shape, cast by the rule of `values.py`.
 
-        Raises FrontendError for another shape, and for what the rule forbids.
+        Raises FrontendError for another shape, and for casts that the rule forbids.
         """
         array = expected_array("copyfrom", source, self.dtype)
         if array.shape != self.shape:
@@ -53,13 +53,13 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         return self
 
     def copyto(self, target: Tensor) -> Tensor:
-        """Write the elements to another array of this shape, which is what comes back."""
+        """Write the elements to another array of this shape, and return that array."""
         view(target).copyfrom(self)
         return target
 
 
 def view(value: Tensor) -> NDArray:
-    """The same memory as an `NDArray`."""
+    """Return the same memory as an `NDArray`."""
     return value.view(NDArray)
 
 
@@ -67,24 +67,24 @@ _views: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
 
 
 def shared_view(value: Tensor) -> NDArray:
-    """The same memory as an `NDArray`, which is one object for one array."""
+    """Return the same memory as an `NDArray`: the same object every time for the same array."""
     if isinstance(value, NDArray):
         return value
     shared = _views.get(id(value))
     if shared is None or shared.source is not value:
         shared = _views[id(value)] = view(value)
-        # As long as the view is known, no other array has this id.
+        # As long as the view lives, no other array has this id.
         shared.source = value
     return shared
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: object = None) -> NDArray:
-    """An array of undefined contents at a 64-byte boundary."""
+    """Return an array with undefined contents at a 64-byte boundary."""
     return view(aligned_empty(tuple(shape), np.dtype(dtype)))
 
 
 def array(value: object, device: object = None) -> NDArray:
-    """A copy at a 64-byte boundary; Python's floats become float32, its ints int32, as TVM has them."""
+    """Return a copy at a 64-byte boundary; Python's floats become float32, its ints int32, as in TVM."""
     source = expected_array("array", value)
     dtype = source.dtype
     if is_python(value):
@@ -95,5 +95,5 @@ def array(value: object, device: object = None) -> NDArray:
 
 
 def is_aligned(value: Tensor) -> bool:
-    """Return whether kernels may read and write an array where it is: contiguous, at a 64-byte boundary."""
+    """Return whether kernels may read and write an array in place: it is contiguous, at a 64-byte boundary."""
     return value.flags.c_contiguous and not address(value) % ALIGNMENT

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a program when only a call decides all of their shapes."""
+"""The inputs and outputs of a program whose shapes are not all known before a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tensors import TensorSpec
 from .values import Unsuitable, natural
 
 Dimension = int | str | None
-"""An extent, the name of an unknown one, or nothing at all."""
+"""An extent, the name of an unknown extent, or None for an unknown extent without a name."""
 
 OPEN = -1
 """An extent that only a call decides."""
@@ -20,27 +20,27 @@ OPEN = -1
 
 @dataclass(frozen=True)
 class OpenSpec(TensorSpec):
-    """An input or output of which something may be open until a call."""
+    """An input or output whose shape or rank may be open until a call."""
 
     names: tuple[str | None, ...] = ()
     """The model's name of each open extent."""
     kind: str = "tensor"
-    """Or `sequence`, or `optional`; shape and dtype say nothing then."""
+    """`tensor`, or `map`, `sequence` or `optional`, which shape and dtype do not describe."""
     ranked: bool = True
-    """True if the number of dimensions is known."""
+    """True if the rank is known."""
 
     @classmethod
     def of(
         cls, name: str, dims: Sequence[Dimension] | None, dtype: np.dtype[np.generic], kind: str = "tensor"
     ) -> OpenSpec:
-        """Return the spec of what a model says of a tensor; `dims` is None where even their number is open."""
+        """Return the spec of a tensor as a model declares it; `dims` is None if even the rank is open."""
         shape = tuple(dim if isinstance(dim, int) else OPEN for dim in dims or ())
         names = tuple(dim if isinstance(dim, str) else None for dim in dims or ())
         return cls(name, shape, dtype, names, kind, dims is not None)
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """The extents, with names or None for those that are open; None where even their number is."""
+        """The extents, with names or None for the open ones; None if even the rank is open."""
         pairs = zip(self.shape, self.names, strict=True)
         return [name if extent == OPEN else extent for extent, name in pairs] if self.ranked else None
 
@@ -70,17 +70,17 @@ class OpenSpec(TensorSpec):
         return len(shape) == len(self.shape) and all(map(_meets, self.shape, shape))
 
 
-def _meets(wanted: int, extent: int) -> bool:
-    return wanted in (OPEN, extent)
+def _meets(expected: int, extent: int) -> bool:
+    return expected in (OPEN, extent)
 
 
 def _item(item: Any) -> Any:
-    """Return an item of a sequence as a value."""
+    """Return an item of a sequence as a map or an array."""
     if isinstance(item, dict):
         return cast("dict[Any, Any]", item)
     return natural(item)
 
 
 def spelled(dims: Sequence[Dimension] | None) -> str:
-    """Dimensions as text; None where not even their number is known."""
+    """Return dimensions as text; `dims` is None if not even the rank is known."""
     return "[...]" if dims is None else f"[{', '.join('?' if d is None else str(d) for d in dims)}]"

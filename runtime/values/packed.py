@@ -35,14 +35,14 @@ class PackedCall:
     function: Callable[..., object]
     arguments: tuple[Argument, ...]
     op: str
-    """The op that calls, and its layers: what an error is about."""
+    """The op that calls, and its layers, which an error names."""
     layers: str
 
 
 class PackedFunctions:
     """The C functions of the packed calls of one kernel; they live as long as this object.
 
-    An exception of a Python function cannot pass through native code: it is kept, and raised by `check`.
+    An exception of a Python function cannot pass through native code: it is stored, and `check` raises it.
     """
 
     def __init__(self, calls: Iterable[PackedCall]):
@@ -74,7 +74,7 @@ class PackedFunctions:
         return ctypes.CFUNCTYPE(None, *map(_c_type, call.arguments))(enter)
 
     def check(self) -> None:
-        """Raise what a function raised since the last check."""
+        """Raise the first exception of a function since the last check."""
         if self._errors:
             error = self._errors[0]
             self._errors.clear()
@@ -88,7 +88,7 @@ def _c_type(argument: Argument) -> type[Any]:
 
 
 class View:
-    """Makes arrays of the addresses of one tensor."""
+    """A factory of arrays from the addresses of one tensor."""
 
     def __init__(self, kind: Kind, writable: bool):
         self.shape, self.dtype = kind

@@ -4,8 +4,8 @@ u64 0xF7E58D4F05049CB7, u64 checksum, u64 n, n names (u64 length, UTF-8), u64 n,
 tensor: u64 0xDD5E40F096B4A13F, u64 0, i32 device type, i32 device id, i32 rank, u8 code, u8 bits, u16 lanes,
         i64 extents, i64 bytes, the elements in C order
 
-TVM writes 0 where we write a checksum, and does not look at it when it reads: the first 8 bytes of the sha256 of all
-else in the file. 0 says that there is none.
+The checksum is the first 8 bytes of the sha256 of all else in the file. TVM writes 0 instead, which means that there
+is none, and ignores the field when it reads.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
 
 
 def _body(params: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
-    """Return the contents that come after the checksum, in pieces."""
+    """Yield the contents that come after the checksum, in pieces."""
     names = sorted(params)
     codes = [_code(name, params[name]) for name in names]
     yield _U64.pack(len(names))
@@ -84,7 +84,7 @@ def _tensor(array: Array, code: int, bits: int) -> Iterator[bytes | memoryview]:
 
 
 def tensor_bytes(array: Array) -> bytes:
-    """One tensor as it stands in a params file.
+    """Return the bytes of one tensor in a params file.
 
     Raises FrontendError for a dtype that the format lacks.
     """
@@ -105,7 +105,7 @@ def _code(name: str, array: Array) -> tuple[int, int]:
 
 
 def _chunks(array: Array) -> Iterator[Array]:
-    """The elements in C order and little endian, in contiguous pieces."""
+    """Yield the elements in C order and little endian, in contiguous pieces."""
     if array.size == 0:
         return
     if array.ndim > 1 and array.size > _CHUNK and not array.flags.c_contiguous:
@@ -120,11 +120,11 @@ def _chunks(array: Array) -> Iterator[Array]:
 
 @door()
 def load_params(path: Path) -> dict[str, Array]:
-    """The tensors of a params file, read-only and memory-mapped.
+    """Return the tensors of a params file, read-only and memory-mapped.
 
-    A file with a checksum is read once as a whole, in pages that the system may take back.
+    A file with a checksum is read once as a whole, in pages that the system may evict.
 
-    Raises FrontendError when the file cannot be read or is no params file, or a damaged one.
+    Raises FrontendError when the file cannot be read, is no params file, or is damaged.
     """
     try:
         with open(path, "rb") as file:
@@ -137,20 +137,20 @@ def load_params(path: Path) -> dict[str, Array]:
 
 @door()
 def read_params(data: bytes | mmap.mmap, source: str = "<memory>") -> dict[str, Array]:
-    """The tensors of the bytes of a params file; the arrays are views of `data`.
+    """Return the tensors of the bytes of a params file; the arrays are views of `data`.
 
-    Raises FrontendError when the bytes are no params file; `source` is what it calls them.
+    Raises FrontendError, which calls the bytes `source`, when they are no params file.
     """
     return _Reader(data, source).params()
 
 
 def read_tensor(data: bytes, source: str) -> Array:
-    """The inverse of `tensor_bytes`; raises FrontendError when the bytes are no tensor."""
+    """Return the tensor that `tensor_bytes` made bytes of; raises FrontendError when they are no tensor."""
     return _Reader(data, source).tensor("a tensor")
 
 
 def _countable(shape: tuple[int, ...]) -> bool:
-    """Return whether numpy can have such an array: it counts the bytes of an empty one without its zeros."""
+    """Return whether numpy can have such an array; for an empty one, it counts bytes as if extents of 0 were 1."""
     return prod(extent or 1 for extent in shape) <= 1 << 59
 
 
@@ -197,7 +197,7 @@ class _Reader:
         return arrays
 
     def check(self, expected: int) -> None:
-        """Fail unless the file up to here is what the checksum is of."""
+        """Fail unless the file up to here has this checksum."""
         view = memoryview(self.data)[: self.at]
         starts = range(2 * _U64.size, self.at, _BLOCK)
         (actual,) = _U64.unpack(_checksum(view[start : start + _BLOCK] for start in starts))
@@ -209,7 +209,7 @@ class _Reader:
         if magic != _TENSOR_MAGIC:
             self.fail(f"expected tensor '{name}' to begin with {_TENSOR_MAGIC:#x}, got {magic:#x}", "DLTensor file")
         dtype = self.dtype(name, code, bits, lanes)
-        # The need for 8 bytes per extent bounds the rank before anything is made of it.
+        # The 8 bytes per extent bound the rank before anything of its size is allocated.
         if rank < 0:
             self.fail(f"expected a rank of at least 0 for '{name}', got {rank}", "DLTensor file")
         self.need(8 * rank)
@@ -234,7 +234,7 @@ class _Reader:
 
 @door()
 def save_param_dict(params: Mapping[str, object]) -> bytearray:
-    """The bytes of a params file, as TVM writes it: 0 stands where `write_params` has a checksum."""
+    """Return the bytes of a params file as TVM writes it, with 0 where `write_params` has a checksum."""
     arrays = {name: expected_array(f"param '{name}'", value) for name, value in params.items()}
     data = bytearray(_U64.pack(_LIST_MAGIC) + _U64.pack(0))
     for piece in _body(arrays):
@@ -244,23 +244,23 @@ def save_param_dict(params: Mapping[str, object]) -> bytearray:
 
 @door()
 def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
-    """The tensors of the bytes of a params file, in arrays of their own; raises FrontendError when they are none."""
+    """Return copies of the tensors of the bytes of a params file; raises FrontendError when the bytes are none."""
     return named(read_params(bytes(param_bytes)))
 
 
 def named(arrays: Mapping[str, Array]) -> dict[str, NDArray]:
-    """The same memory, in arrays with TVM's methods."""
+    """Return the same memory in arrays with TVM's methods."""
     return {name: view(cast(Tensor, array)) for name, array in arrays.items()}
 
 
 @door()
 def save_param_dict_to_file(params: Mapping[str, object], path: str | Path) -> None:
-    """Write the bytes that `save_param_dict` gives, all or none. Raises PipelineError when that fails."""
+    """Write the bytes of `save_param_dict`, all or none. Raises PipelineError when that fails."""
     with replacing(Path(path)) as stream:
         stream.write(save_param_dict(params))
 
 
 @door()
 def load_param_dict_from_file(path: str | Path) -> dict[str, NDArray]:
-    """The tensors of a params file, memory-mapped; errors as `load_params`."""
+    """Return the tensors of a params file, memory-mapped; raises the errors of `load_params`."""
     return named(load_params(Path(path)))

@@ -1,4 +1,4 @@
-"""Functions that are known by name, by TVM's rules: `register_func`, `get_global_func`, and calls of them."""
+"""Functions registered by name, by TVM's rules: `register_func`, `get_global_func`, and calls of them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Function: TypeAlias = Callable[..., Any]
 
 
 class PackedFunc:
-    """A function that takes arguments by position, of the kinds that TVM's calls take.
+    """A function that takes positional arguments of the kinds that TVM's calls take.
 
     Bools and integers arrive as ints, other numbers as floats, arrays as `NDArray`. Raises TypeError for an argument
-    by name and, with TVM's words, for one of another kind: a plain numpy array is `tvm.nd.array(..)` first.
+    by name and, in TVM's words, for one of another kind: convert a plain numpy array by `tvm.nd.array(..)` first.
     """
 
     def __init__(self, name: str, function: Function):
@@ -38,7 +38,7 @@ _OBJECTS: tuple[type[Any], ...] = (NDArray, Device, str, bytes, bytearray, list,
 
 
 def _argument(value: Any) -> Any:
-    """An argument as the function sees it."""
+    """Return an argument as the function sees it."""
     if value is None or isinstance(value, _OBJECTS) or callable(value):
         return value
     if isinstance(value, numbers.Integral | np.bool_):
@@ -55,9 +55,9 @@ _functions: dict[str, Function] = {}
 
 
 def register_func(func_name: Any, f: Function | None = None, override: bool = False) -> Any:
-    """Make a Python function known by a name; without `f` a decorator, which may go without the name, too.
+    """Register a Python function under a name; without `f` this is a decorator, which may omit the name, too.
 
-    Raises ValueError for a name that is no text, FrontendError when the name is taken.
+    Raises ValueError for a name that is no text, FrontendError when the name is in use.
     """
     if callable(func_name):
         f, func_name = func_name, getattr(func_name, "__name__", "")
@@ -74,13 +74,13 @@ def register_func(func_name: Any, f: Function | None = None, override: bool = Fa
 
 
 def global_function(name: str) -> Function | None:
-    """The function of a name as it was registered, or None."""
+    """Return the function of a name as it was registered, or None."""
     function = _functions.get(name)
     return function.function if isinstance(function, PackedFunc) else function
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None:
-    """The function of a name; for an unknown one None, or ValueError unless it may be missing."""
+    """Return the function of a name; None if it is missing and may be. Raises ValueError if it may not."""
     function = _functions.get(name)
     if function is None:
         if allow_missing:
@@ -90,11 +90,11 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
 
 
 def list_global_func_names() -> list[str]:
-    """The names of the functions that are known."""
+    """Return the names of the registered functions."""
     return list(_functions)
 
 
 def remove_global_func(name: str) -> None:
-    """Forget a function; raises FrontendError for an unknown name."""
+    """Remove a function from the registry; raises FrontendError for an unknown name."""
     if _functions.pop(name, None) is None:
         raise FrontendError(expectation("remove_global_func", "the name of a global function", repr(name)))

@@ -17,28 +17,28 @@ from ...support.errors import enumerated
 from .values import Unsuitable, converted, described
 
 Tensor = npt.NDArray[Any]
-"""An array that we made; its dtype is known when it runs."""
+"""An array whose dtype is known at run time only."""
 
 Kind: TypeAlias = tuple[tuple[int, ...], np.dtype[np.generic]]
 """Shape and dtype of an array."""
 
 _BYTE = np.dtype(np.uint8)
-# Typed as what they also take: a cast is a call, and these are half of what a call of a small model costs.
+# Typed to accept our arrays: a cast is a call, and these functions are half of the cost of calling a small model.
 _view: Callable[[Array], c_char] = cast(Any, c_char.from_buffer)
 _array: Callable[[tuple[int, ...], npt.DTypeLike, Array, int], Tensor] = cast(Any, np.ndarray)
 _NDARRAY: Any = np.ndarray
 
 _NO_VIEW = (TypeError, ValueError, BufferError)
-"""Of an array that is read-only, empty, not contiguous, or of a dtype that is numpy's alone."""
+"""Errors for an array that is read-only, empty, not contiguous, or of a dtype that only numpy knows."""
 
 ALIGNMENT = 64
-"""Bytes; what kernels may assume of every buffer that we allocate."""
+"""The alignment in bytes that kernels may assume of every buffer that we allocate."""
 LARGE = 1 << 15
-"""Bytes of an output for which memory of earlier ones may be worth a look; allocators keep smaller blocks."""
+"""The bytes from which an output may reuse the memory of earlier outputs; allocators keep smaller blocks."""
 _HUGE_PAGE = 1 << 21
-"""Bytes, of the huge pages of most machines."""
+"""The bytes of a huge page on most machines."""
 _MADV_HUGEPAGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
-"""None where the system has no advice on them."""
+"""None if the system takes no advice on huge pages."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TensorSpec:
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
     layers: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True, repr=False)
-    """Per extent the layers that take no other, each with its file; nothing at all where there are none."""
+    """Per extent, the layers that accept no other extent, each with its file; empty if no extent has any."""
 
     @property
     def nbytes(self) -> int:
@@ -59,18 +59,18 @@ class TensorSpec:
         return f"{described(self.shape, self.dtype)} '{self.name}'"
 
     def accept(self, value: Any) -> Any:
-        """The value of an input that a caller's value stands for, here an array; see `values.py`.
+        """Return a caller's value as the input that it stands for, here an array; see `values.py`.
 
-        Raises Unsuitable, with the text of what was expected and what came.
+        Raises Unsuitable, whose text says what was expected and what the value is.
         """
         try:
             array = converted(value, self.dtype)
         except Unsuitable as unsuitable:
             raise Unsuitable(f"expected {self}, got {unsuitable}") from None
         if not self.takes(array.shape):
-            behind = _layers_against(self, array.shape)
+            layers = _layers_against(self, array.shape)
             dtype = cast(Array, value if isinstance(value, np.ndarray) else array).dtype
-            raise Unsuitable(f"expected {self}, got {described(array.shape, dtype)}{behind}")
+            raise Unsuitable(f"expected {self}, got {described(array.shape, dtype)}{layers}")
         return array
 
     def takes(self, shape: tuple[int, ...]) -> bool:
@@ -79,12 +79,12 @@ class TensorSpec:
 
 
 def aligned_empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Tensor:
-    """A C-contiguous array with undefined contents at a 64-byte boundary."""
+    """Return a C-contiguous array with undefined contents at a 64-byte boundary."""
     return _placed(tuple(shape), dtype, prod(shape) * np.dtype(dtype).itemsize)[0]
 
 
 def _placed(shape: tuple[int, ...], dtype: npt.DTypeLike, size: int) -> tuple[Tensor, int]:
-    """A new array of `size` bytes at a 64-byte boundary, and its address."""
+    """Return a new array of `size` bytes at a 64-byte boundary, and its address."""
     raw = np.empty(size + ALIGNMENT, _BYTE)
     start = address(raw)
     offset = -start % ALIGNMENT
@@ -92,9 +92,9 @@ def _placed(shape: tuple[int, ...], dtype: npt.DTypeLike, size: int) -> tuple[Te
 
 
 def lasting_empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Tensor:
-    """As `aligned_empty`, of memory that is to be kept: where the system has huge pages, all that fill one are such.
+    """Return an array as `aligned_empty` does, but in huge pages as far as it fills them and the system has them.
 
-    What reads weights once, as a decoder's step does, waits for the tables of small pages as long as for the weights.
+    A decoder's step reads each weight once: with small pages it waits for page tables as long as for the weights.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < _HUGE_PAGE or _MADV_HUGEPAGE is None:
@@ -104,18 +104,18 @@ def lasting_empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Tensor:
         raw = np.frombuffer(memory, _BYTE)
         offset = -address(raw) % _HUGE_PAGE
         memory.madvise(_MADV_HUGEPAGE, offset, size // _HUGE_PAGE * _HUGE_PAGE)
-    except (OSError, OverflowError):  # a system without them, or so much memory that there is none
+    except (OSError, OverflowError):  # a system without huge pages, or without so much memory
         return aligned_empty(shape, dtype)
     return _array(tuple(shape), dtype, raw, offset)
 
 
 def aligned(array: Array) -> Array:
-    """`array` itself if it is C-contiguous at a 64-byte boundary, else such a copy (broadcast views become whole)."""
+    """Return `array` itself if it is C-contiguous at a 64-byte boundary, else a copy that is."""
     return array if _is_aligned(array) else _copied(array, aligned_empty)
 
 
 def lasting(array: Array) -> Array:
-    """As `aligned`, for an array that is kept."""
+    """Return an array as `aligned` does; a copy lies in the memory of `lasting_empty`."""
     return array if _is_aligned(array) else _copied(array, lasting_empty)
 
 
@@ -131,14 +131,14 @@ def _copied(array: Array, empty: Callable[[Sequence[int], npt.DTypeLike], Tensor
 
 def address(array: Array) -> int:
     try:
-        # A quarter of the time that `ctypes.data` takes; small models are called as fast as this is.
+        # This takes a quarter of the time of `ctypes.data`, and limits how fast small models can be called.
         return addressof(_view(array))
     except _NO_VIEW:
         return int(array.ctypes.data)
 
 
 def readable(array: Array) -> Array:
-    """`array` itself if a kernel can read it as an input: C-contiguous, aligned to 4 bytes and to its element."""
+    """Return `array` itself if it is C-contiguous and aligned to 4 bytes and to its element, else an aligned copy."""
     if array.flags.c_contiguous and not address(array) % _boundary(array.dtype):
         return array
     return aligned(array)
@@ -150,7 +150,7 @@ def _boundary(dtype: np.dtype[Any]) -> int:
 
 
 class Arguments:
-    """The arrays of calls of native code: their kinds are known once, so that a call does only what it must.
+    """The arrays of calls of native code; all work that depends only on shapes and dtypes is done here, once.
 
     inputs, outputs: the shape and dtype of each.
     """
@@ -160,17 +160,17 @@ class Arguments:
         self._outputs = tuple((shape, dtype, prod(shape) * dtype.itemsize) for shape, dtype in outputs)
 
     def ready(self, arrays: Sequence[Any]) -> list[int] | None:
-        """The addresses of as many arrays as there are inputs, or None unless each can be read as it is.
+        """Return the addresses of the inputs, or None if kernels cannot read some array in place.
 
-        That is, has the right shape and dtype and is as `readable` leaves it. None is no error: the arrays are then to
-        be checked, and made readable.
+        An array can be read in place if it has the right shape and dtype and is as `readable` leaves it. None is no
+        error: the caller then checks the arrays and makes them readable.
         """
         addresses: list[int] = []
         for array, (shape, dtype, boundary) in zip(arrays, self._inputs, strict=True):
             if not isinstance(array, _NDARRAY) or array.shape != shape or array.dtype != dtype:
                 return None
             try:
-                # Of what is not contiguous there is no view.
+                # An array that is not contiguous has no such view.
                 at = addressof(_view(array))
             except _NO_VIEW:
                 if not array.flags.c_contiguous:
@@ -182,9 +182,9 @@ class Arguments:
         return addresses
 
     def outputs(self, take: Callable[[int], Tensor] | None = None) -> tuple[list[Tensor], list[int]]:
-        """New arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses.
+        """Return new arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses.
 
-        take: gives large outputs so many aligned bytes.
+        take: allocates so many aligned bytes for a large output.
         """
         arrays: list[Tensor] = []
         addresses: list[int] = []
@@ -200,13 +200,13 @@ class Arguments:
 
 
 def _layers_against(spec: TensorSpec, shape: tuple[int, ...]) -> str:
-    """The layers that take no such extents, if there are any."""
+    """Return a suffix that names the layers that reject these extents; "" if there are none."""
     if not len(shape) == len(spec.shape) == len(spec.layers):
         return ""
     columns = zip(spec.layers, shape, spec.shape, strict=True)
-    return named(dict.fromkeys(layer for layers, n, wanted in columns if n != wanted for layer in layers))
+    return named(dict.fromkeys(layer for layers, n, expected in columns if n != expected for layer in layers))
 
 
 def named(layers: Iterable[str]) -> str:
-    """Layers behind an error's text, nothing where there are none."""
+    """Return a suffix of an error's text that names layers; "" if there are none."""
     return f" ({enumerated(tuple(layers))})" if layers else ""

@@ -1,10 +1,10 @@
 """The one door for values: arrays, tensors of other libraries, lists and numbers become arrays of a model's dtype.
 
-An array is what has a dtype: numpy's, whatever has `__dlpack__`, `__array_interface__` or `__array__`, and buffers. Its
-elements are cast by numpy's rule `safe`: int32 to int64, float16 to float32, bool to any, another byte order to ours.
-The dtypes that numpy gives to Python's numbers, int64 and float64, are seldom chosen, so they go by value: an integer
-becomes one of any width that holds it, a float is rounded to the nearest of any precision that reaches so far. Numbers
-and lists are read as numpy reads them, and go by value, too; an int among them is a float where floats are expected.
+An array is a value with a dtype: numpy's arrays, objects with `__dlpack__`, `__array_interface__` or `__array__`, and
+buffers. Its elements are cast by numpy's rule `safe`: int32 to int64, float16 to float32, bool to any dtype, another
+byte order to the machine's. int64 and float64, the dtypes that numpy gives to Python's numbers, are seldom chosen, so
+their values decide: an integer becomes one of any width that holds it, and a float is rounded to any precision whose
+range holds it. numpy reads numbers and lists, and their values decide, too; ints among them become floats for a float.
 
 All else is refused: a float for an integer, a text or None for a number, a float32 for a float16, ragged lists.
 """
@@ -23,11 +23,11 @@ from ...support.names import shortened
 from .dlpack import from_dlpack
 
 _DEFAULTS = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint64))
-"""The dtypes that numpy gives to Python's numbers; integers from 2**63 on are uint64."""
+"""The dtypes that numpy gives to Python's numbers; uint64 is for integers from 2**63 on."""
 _FAILURES = (ArithmeticError, BufferError, LookupError, RuntimeError, TypeError, ValueError)
-"""Errors of other libraries that have no array of a value to give: it requires gradients, or is on another device."""
+"""Errors of other libraries that cannot give the array of a value: it requires gradients, or is on another device."""
 _LONGEST = 160
-"""Letters of such an error that are shown."""
+"""The number of letters of such an error that are shown."""
 
 _Floats = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Unsuitable(Exception):
 
 
 def array_of(value: object) -> Array:
-    """The array of a value, in its own dtype and where it lies; raises Unsuitable for what is none."""
+    """Return the array of a value in its own dtype, without a copy; raises Unsuitable if the value is no array."""
     if isinstance(value, np.ndarray):
         return cast(Array, value)
     error: Exception | None = None
@@ -56,7 +56,7 @@ def array_of(value: object) -> Array:
 
 
 def converted(value: object, dtype: np.dtype[Any]) -> Array:
-    """The array of a value in a dtype, not copied where it has that; raises Unsuitable where the rule forbids it."""
+    """Return the array of a value in a dtype, copied only to cast it; raises Unsuitable where the rule forbids that."""
     if dtype.hasobject:
         return texts_of(value)
     array = array_of(value)
@@ -76,17 +76,17 @@ def converted(value: object, dtype: np.dtype[Any]) -> Array:
 
 
 def described(shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
-    """A shape and a dtype as errors show them: `float32[2, 3]`."""
+    """Return a shape and a dtype as errors show them: `float32[2, 3]`."""
     return f"{dtype.name}[{', '.join(map(str, shape))}]"
 
 
 def is_python(value: object) -> bool:
-    """Return whether a value is a number or a list of Python's, which has no dtype."""
+    """Return whether a value is a Python number or list, which has no dtype."""
     return isinstance(value, int | float | list | tuple) and not isinstance(value, np.generic)
 
 
 def expected_array(what: str, value: object, dtype: np.dtype[Any] | None = None) -> Array:
-    """The array of a value, in its own dtype or as `converted`; raises FrontendError, about `what`, for all else."""
+    """Return the array of a value, in its own dtype or in `dtype`; raises FrontendError, about `what`, for all else."""
     try:
         return array_of(value) if dtype is None else converted(value, dtype)
     except Unsuitable as unsuitable:
@@ -95,7 +95,7 @@ def expected_array(what: str, value: object, dtype: np.dtype[Any] | None = None)
 
 
 def natural(value: object) -> Array:
-    """The array of a value, in its own dtype or of texts; raises Unsuitable for what is none."""
+    """Return the array of a value, in its own dtype or of texts; raises Unsuitable if it is no array."""
     try:
         array = array_of(value)
     except Unsuitable as unsuitable:
@@ -107,7 +107,7 @@ def natural(value: object) -> Array:
 
 
 def _kind(value: object, error: Exception | None) -> str:
-    """The description of a value that is no array: its type, and what a library of others says of it."""
+    """Return the description of a value that is no array: its type, and the error of the library that it is from."""
     because = ""
     if error is not None and not is_python(value):
         because = f": {shortened(' '.join(str(error).split()), _LONGEST)}"
@@ -123,7 +123,7 @@ def _is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def _narrowed(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Integers of another width; raises Unsuitable for one that does not fit."""
+    """Return integers in another width; raises Unsuitable for one that does not fit."""
     limits = ml_dtypes.iinfo(dtype)
     if array.size:
         for number in (int(array.min()), int(array.max())):
@@ -133,7 +133,7 @@ def _narrowed(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _rounded(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Floats of another precision; raises Unsuitable for one that is beyond its range."""
+    """Return floats in another precision; raises Unsuitable for one beyond its range."""
     numbers: _Floats = array.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = numbers.astype(dtype)
@@ -148,7 +148,7 @@ def _rounded(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def texts_of(value: object) -> Array:
-    """Texts, and bytes that are UTF-8, as objects; raises Unsuitable for all else."""
+    """Return texts, and bytes in UTF-8, as an array of objects; raises Unsuitable for all else."""
     try:
         array = np.asarray(cast(Any, value))
     except _FAILURES as error:

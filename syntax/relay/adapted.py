@@ -1,4 +1,4 @@
-"""Calls of operators that take more types in TVM than here, as calls of those that take them."""
+"""Calls of operators that accept more types in TVM than here, as calls of operators that accept these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...dialects.sizes.types import tensor_of
 
 @dataclass(frozen=True)
 class Adapted:
-    """An operator, attributes, the types of the arguments, and which of these are cast or reshaped to that."""
+    """A call: operator, attributes, types of arguments, and the arguments that are cast or reshaped to these."""
 
     operator: type[Operator]
     attrs: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Adapted:
 
 
 def adapted(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[Attribute]) -> Adapted:
-    """The call that stands for one with arguments of these types."""
+    """Return the call that stands for one with arguments of these types."""
     if len(types) < 2 or not all(isinstance(type_, TensorType) for type_ in types[:2]):
         return Adapted(operator, attrs, types)
     first, second = (cast(Tensor, type_) for type_ in types[:2])
@@ -44,14 +44,14 @@ def adapted(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[
 
 
 def _along_axes(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[Attribute]) -> Adapted:
-    """Numbers of one dimension for each of some axes, as they broadcast."""
-    rest = {key: value for key, value in attrs.items() if key != "axes"}
+    """Return a call whose vectors of numbers, one number for each axis, are reshaped so that they broadcast."""
+    others = {key: value for key, value in attrs.items() if key != "axes"}
     axes, shape = [int(axis) for axis in attrs["axes"] or ()], shape_of(types[0])
-    wide: list[Attribute] = [types[0]]
+    reshaped: list[Attribute] = [types[0]]
     for type_ in types[1:]:
-        own = shape_of(type_)
-        if len(own) != len(axes) or not all(-len(shape) <= axis < len(shape) for axis in axes):
-            return Adapted(operator, rest, types)
-        extents = dict(zip((axis % len(shape) for axis in axes), own, strict=True))
-        wide.append(tensor_of(element_of(type_), [extents.get(axis, 1) for axis in range(len(shape))]))
-    return Adapted(operator, rest, wide, reshapes=range(1, len(types)) if axes else ())
+        extents = shape_of(type_)
+        if len(extents) != len(axes) or not all(-len(shape) <= axis < len(shape) for axis in axes):
+            return Adapted(operator, others, types)
+        by_axis = dict(zip((axis % len(shape) for axis in axes), extents, strict=True))
+        reshaped.append(tensor_of(element_of(type_), [by_axis.get(axis, 1) for axis in range(len(shape))]))
+    return Adapted(operator, others, reshaped, reshapes=range(1, len(types)) if axes else ())

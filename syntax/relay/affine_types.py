@@ -1,4 +1,4 @@
-"""Affine types, by which integers stand for numbers: input and output of FakeQuantizationToInteger's operator rules."""
+"""Affine types, by which integers stand for numbers: inputs and outputs of rules for FakeQuantizationToInteger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .expr import Expr
 
 @dataclass(frozen=True, eq=False)
 class TensorAffineType:
-    """A tensor of integers `q` of a dtype that stands for `scale * (q - zero_point)`; of many scales, along an axis."""
+    """A tensor of integers `q` that stands for `scale * (q - zero_point)`, with one scale or several along `axis`."""
 
     scale: Expr
     zero_point: Expr

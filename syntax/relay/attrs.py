@@ -1,4 +1,4 @@
-"""The attributes of a call, which are found by name as in TVM: `call.attrs.data_layout`."""
+"""The attributes of a call, with access by name as in TVM: `call.attrs.data_layout`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .type_view import Extent
 
 @cache
 def operators() -> dict[str, type[Operator]]:
-    """The operators by TVM's names, which have no `relay.`."""
+    """Return the operators by TVM's names, which have no prefix `relay.`."""
     return {cls.name.removeprefix("relay."): cls for cls in (*OPERATORS, *DYNAMIC)}
 
 
 class Attrs(dict[str, Any]):
-    """The attributes that were given to an operator; as Python attributes also those left out, with their defaults."""
+    """The explicit attributes of an operator's call; as Python attributes also the others, with their defaults."""
 
-    def __init__(self, op: str, given: Mapping[str, Any]):
-        super().__init__(given)
+    def __init__(self, op: str, attrs: Mapping[str, Any]):
+        super().__init__(attrs)
         self._op = op
 
     def __getattr__(self, name: str) -> Any:
@@ -39,7 +39,7 @@ class Attrs(dict[str, Any]):
         return None if default is None else _extents(to_python(default))
 
     def __missing__(self, name: str) -> Any:
-        """An attribute that was left out; raises KeyError for one that the operator does not have."""
+        """Return the default of an omitted attribute; raises KeyError for one that the operator does not have."""
         try:
             return getattr(self, name)
         except AttributeError as error:
@@ -54,13 +54,13 @@ class Attrs(dict[str, Any]):
         return tuple(int(extent) for extent in getattr(self, name))
 
     def get_str(self, name: str) -> str:
-        """An attribute as text; "" for one that is left open."""
+        """An attribute as text; "" for None."""
         value = getattr(self, name)
         return "" if value is None else str(value)
 
 
 def _extents(value: Any) -> Any:
-    """A value, whose numbers in a sequence answer to `value`, as TVM's do."""
+    """Return a value; integers in a sequence have a field `value`, as in TVM."""
     if isinstance(value, list | tuple):
         items = cast("list[object]", value)
         extents = [Extent(item) if type(item) is int else item for item in items]
@@ -69,10 +69,10 @@ def _extents(value: Any) -> Any:
 
 
 class FunctionAttrs(dict[str, Any]):
-    """The attributes of a function, which are Python attributes, too: `func.attrs.Compiler`."""
+    """The attributes of a function, also accessible as Python attributes: `func.attrs.Compiler`."""
 
-    def __init__(self, given: Mapping[str, Any]):
-        super().__init__({key: _number(value) for key, value in given.items()})
+    def __init__(self, attrs: Mapping[str, Any]):
+        super().__init__({key: _number(value) for key, value in attrs.items()})
 
     def __getattr__(self, name: str) -> Any:
         if name in self:
@@ -81,7 +81,7 @@ class FunctionAttrs(dict[str, Any]):
 
 
 def _number(value: Any) -> Any:
-    """A value that another level's language wrote as one of its constants: `tir.IntImm("int32", 1)` is 1."""
+    """Return the number of a constant from the language of another level: `tir.IntImm("int32", 1)` is 1."""
     return (
         value.value
         if hasattr(value, "dtype") and isinstance(getattr(value, "value", None), int | float | str)

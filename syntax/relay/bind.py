@@ -17,9 +17,9 @@ from .type_view import plain
 
 
 def bind_params(function: Function, params: Mapping[str, Array]) -> Function:
-    """The function with constants for the parameters of these names; what is no parameter is left out.
+    """Return the function with constants for the parameters with these names; ignores names of no parameter.
 
-    The given function stays as it is. Raises FrontendError where a value is not of the type that the parameter states.
+    `function` itself stays unchanged. Raises FrontendError for a value that is not of the parameter's declared type.
     """
     constants: dict[Expr, Expr] = {}
     for param in function.params:
@@ -33,27 +33,27 @@ def bind_params(function: Function, params: Mapping[str, Array]) -> Function:
         constants[param] = Constant(value, span=param.span)
     if not constants:
         return function
-    left = [param for param in function.params if param not in constants]
-    return replace(function, params=left, body=substituted(function.body, constants))
+    free = [param for param in function.params if param not in constants]
+    return replace(function, params=free, body=substituted(function.body, constants))
 
 
 def substituted(
     root: Expr, given: Mapping[Expr, Expr], then: Callable[[Expr, Expr, Callable[[Expr], Expr]], Expr] | None = None
 ) -> Expr:
-    """An expression with others in the place of some; what has none of them in it is shared, not copied.
+    """Return an expression with those of `given` replaced; subexpressions without any of these are shared, not copied.
 
-    then: called with each node, what it is with new parts, and what says that of parts; gives what takes its place.
+    then: called with each node, the node with new parts, and a function from old parts to new ones; returns the result.
     """
-    made: dict[Expr, Expr] = dict(given)
+    results: dict[Expr, Expr] = dict(given)
 
     def new(expr: Expr) -> Any:
-        return made.get(expr, expr)
+        return results.get(expr, expr)
 
     for node in post_order(root):
-        if node in made:
+        if node in results:
             continue
         if parts := changed(node, new):
-            made[node] = replace(node, **parts)
-        if then is not None and (other := then(node, now := new(node), new)) is not now:
-            made[node] = other
-    return made.get(root, root)
+            results[node] = replace(node, **parts)
+        if then is not None and (replacement := then(node, current := new(node), new)) is not current:
+            results[node] = replacement
+    return results.get(root, root)

@@ -1,4 +1,4 @@
-"""Functions that are kernels, or that an external compiler takes as one operator: written where they are called."""
+"""Functions written where they are called that are kernels, or single operators for an external compiler."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _KEYS = ("Composite", "Primitive")
 
 
 def is_composite(expr: Expr) -> bool:
-    """Return whether this is such a function, which sees nothing around it."""
+    """Return whether this is such a function, without free variables."""
     return isinstance(expr, Function) and any(key in expr.attrs for key in _KEYS) and not free_vars(expr)
 
 
 class Composites:
-    """Those of a program, each with its op, under names that are not taken."""
+    """The composite functions of a program, each with its op, under unique names."""
 
     def __init__(self, taken: Iterable[str]):
-        self.made: dict[Function, FuncOp] = {}
+        self.ops: dict[Function, FuncOp] = {}
         self._taken = set(taken)
         self._count: dict[str, int] = {}
 
     def name(self, function: Function) -> str:
-        """A name that no function has yet."""
+        """Return a name that no function has yet, and reserve it."""
         hint = re.sub(r"\W", "_", str(function.attrs.get("Composite", "fused")))
         name, number = hint, self._count.get(hint, 0)
         while name in self._taken:

@@ -12,7 +12,7 @@ from ...support.dtypes import python_number
 from .operators import name_of
 
 REQUIRED = object()
-"""In the place of a default: an attribute that must be given, or may be None."""
+"""A marker instead of a default, for an attribute that is required or None by default."""
 _ORDERS = {
     "nn.conv1d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
     "nn.conv2d_transpose": ("channels", "kernel_size", "strides", "padding", "output_padding", "dilation", "groups"),
@@ -20,13 +20,13 @@ _ORDERS = {
     "argmax": ("axis", "keepdims", "select_last_index", "exclude"),
     "argmin": ("axis", "keepdims", "select_last_index", "exclude"),
 }
-"""TVM's order, where it is another than ours; other attributes follow in ours."""
+"""TVM's order of attributes if it differs from ours; all other attributes follow in ours."""
 
 
 @cache
 def defaults() -> Mapping[str, Mapping[str, Any]]:
-    """Per operator its attributes in order, with their defaults."""
-    found: dict[str, Mapping[str, Any]] = {}
+    """Return the attributes of each operator, in order, with their defaults."""
+    attributes: dict[str, Mapping[str, Any]] = {}
     for op in (*OPERATORS, *DYNAMIC):
         name = name_of(op)
         values = {
@@ -34,19 +34,19 @@ def defaults() -> Mapping[str, Mapping[str, Any]]:
             for key, d in op.declared_attributes().items()
         }
         order = dict.fromkeys([*_ORDERS.get(name, ()), *values])
-        found[name] = {key: values[key] for key in order if key in values}
-    return found
+        attributes[name] = {key: values[key] for key in order if key in values}
+    return attributes
 
 
 def plain(value: Any) -> Any:
-    """An attribute's value as defaults are: a tuple for a list, a number of Python for one of numpy."""
+    """Return an attribute's value in the form of defaults: a tuple for a list, a Python number for one of numpy."""
     if isinstance(value, list | tuple):
         return tuple(map(plain, cast("Sequence[Any]", value)))
     return python_number(value)
 
 
 def completed(op: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a call, those left out with their defaults; what is None is left out."""
-    found = {key: value for key, value in defaults().get(op, {}).items() if value is not REQUIRED}
-    found.update((key, plain(value)) for key, value in attrs.items() if value is not None)
-    return found
+    """Return the attributes of a call with defaults for omitted ones, and without those that are None."""
+    attributes = {key: value for key, value in defaults().get(op, {}).items() if value is not REQUIRED}
+    attributes.update((key, plain(value)) for key, value in attrs.items() if value is not None)
+    return attributes

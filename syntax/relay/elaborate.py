@@ -1,7 +1,7 @@
 """Expressions -> ops: types are inferred, then every expression is computed once, where all its readers see it.
 
-Lets become let-blocks: what their values need, in runs that only compute and runs that may do more. A function that
-calls itself is a let-block of its own.
+Lets become let-blocks with the ops that their values need, in pure and impure runs. A function that calls itself is a
+let-block of its own.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ Walk: TypeAlias = "Generator[Expr, SSAValue, SSAValue]"
 
 
 def elaborate(program: Program) -> ModuleOp:
-    """The module of a program, typed and located.
+    """Return the module of a program, typed and located.
 
-    An expression without a span is located by the name of what it makes and a number, `nn.conv2d_0`.
-    Raises FrontendError where types do not fit.
+    The location of an expression without a span is the name of its op and a number, `nn.conv2d_0`.
+    Raises FrontendError when types do not fit.
     """
     infer(program)
     module = ModuleOp([])
@@ -124,11 +124,11 @@ class _Elaborator:
         self.values: dict[Expr, SSAValue] = {}
         self.blocks: dict[Scope, Block] = {}
         self.owner: LocationAttr = UNKNOWN_LOC
-        """The location of the function, and of what gives it its shape: let-blocks, ends of regions."""
+        """The location of the function, and of its let-blocks and ends of regions."""
         self.bound: dict[Block, dict[Operation, None]] = {}
-        """Per block the ops that lets hold."""
+        """The ops in lets, by block."""
         self.unpacked: dict[Block, dict[TupleOp, None]] = {}
-        """Per block the tuples whose fields somebody reads directly."""
+        """The tuples whose fields have direct readers, by block."""
         self.inside: dict[Expr, Scope] = {}
         self.opened: dict[tuple[Expr, int], Scope] = {}
 
@@ -161,14 +161,14 @@ class _Elaborator:
             returned, end = [self.emit(body)], self.owner
             if flat:
                 returned = self._unpacked(returned[0], func.block)
-        last = ReturnOp(*returned)
-        last.location = end
-        func.block.add_op(last)
+        return_op = ReturnOp(*returned)
+        return_op.location = end
+        func.block.add_op(return_op)
         self._finish(func.block, self.owner)
         return func
 
     def _finish(self, block: Block, location: LocationAttr) -> None:
-        """Mend a block that is complete: drop the tuples that were only unpacked, put its lets into let-blocks."""
+        """Finish a complete block: drop the tuples that were only unpacked, and move its lets into let-blocks."""
         bound = self.bound.pop(block, {})
         for op in self.unpacked.pop(block, {}):
             if op.result.first_use is None and op.result.name_hint is None:
@@ -178,17 +178,17 @@ class _Elaborator:
         bound_in_blocks(block, bound, location)
 
     def _unpacked(self, value: SSAValue, block: Block) -> list[SSAValue]:
-        """The fields of a tuple."""
+        """Return the fields of a tuple."""
         if isinstance(op := value.owner, TupleOp):
-            if (around := op.parent) is not None:
-                self.unpacked.setdefault(around, {})[op] = None
+            if (block_of_op := op.parent) is not None:
+                self.unpacked.setdefault(block_of_op, {})[op] = None
             return list(op.fields)
         values: list[SSAValue] = []
         for index in range(len(fields_of(value.type) or ())):
-            get = TupleGetItemOp(value, index)
-            get.location = _place(value)
-            block.add_op(get)
-            values.append(get.result)
+            item = TupleGetItemOp(value, index)
+            item.location = _location(value)
+            block.add_op(item)
+            values.append(item.result)
         return values
 
     def _parameters(self, params: Sequence[Var], arguments: Sequence[BlockArgument]) -> None:
@@ -204,7 +204,7 @@ class _Elaborator:
     # The walk.
 
     def emit(self, root: Expr) -> SSAValue:
-        """The value of an expression, computed where its scope says, after all that is already there."""
+        """Return the value of an expression, computed at the end of its scope's block."""
         return driven(root, self._walk, self._at_hand)
 
     def _walk(self, node: Expr) -> Walk:
@@ -212,7 +212,7 @@ class _Elaborator:
         return value
 
     def _at_hand(self, node: Expr) -> SSAValue | None:
-        """The value of an expression that is computed, or made of nothing else."""
+        """Return the value of an expression that is computed already or is a leaf; None for others."""
         if node not in self.values and (leaf := _LEAVES.get(type(node))) is not None:
             self.values[node] = leaf(self, node)
         return self.values.get(node)
@@ -224,7 +224,7 @@ class _Elaborator:
         return op
 
     def _regions(self, node: Expr, location: LocationAttr) -> Generator[Expr, SSAValue, list[Block]]:
-        """The regions of the scopes that a node opens."""
+        """Return the regions of the scopes that a node opens."""
         blocks: list[Block] = []
         for index, result in enumerate(scoped(node)):
             variables = pattern_vars(node.clauses[index].lhs) if isinstance(node, Match) else []
@@ -236,7 +236,7 @@ class _Elaborator:
         return blocks
 
     def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
-        """End a region that gives `value`."""
+        """End a region with the result `value`."""
         block.add_op(YieldOp(value, location=location))
         self._finish(block, location)
 
@@ -251,9 +251,9 @@ class _Elaborator:
     def global_function(self, node: GlobalVar) -> SSAValue:
         return self.add(GlobalOp(node.name_hint, node.inferred), node).result
 
-    def made_of_parts(self, node: Expr) -> Walk:
+    def simple(self, node: Expr) -> Walk:
         values: list[SSAValue] = yield from each(children(node))
-        return self.add(_MADE[type(node)](node, values), node).results[0]
+        return self.add(_SIMPLE[type(node)](node, values), node).results[0]
 
     def call(self, node: Call) -> Walk:
         if isinstance(node.op, Op):
@@ -267,27 +267,27 @@ class _Elaborator:
                 if (fields := self._results(name, node.inferred)) is None:
                     return self.add(CallOp(name, arguments, [node.inferred], impure=impure), node, name).outputs[0]
                 call = self.add(CallOp(name, arguments, fields, impure=impure), node, name)
-                return self._together(list(call.outputs), node, call.location)
+                return self._tuple_of(list(call.outputs), node, call.location)
             case Function() if is_composite(node.op):
                 call = self.add(self._composite(node.op, arguments, impure), node)
                 outputs = list(call.outputs)
-                return outputs[0] if len(outputs) == 1 else self._together(outputs, node, call.location)
+                return outputs[0] if len(outputs) == 1 else self._tuple_of(outputs, node, call.location)
             case _:
                 callee = yield node.op
                 return self.add(InvokeOp(callee, arguments, node.inferred, impure), node).result
 
     def _composite(self, function: Function, arguments: list[SSAValue], impure: bool) -> CallOp:
-        """A call of a function that is written where it is called, but is one of the module."""
-        func = self.composites.made.get(function)
+        """Return a call of a function that is written where it is called, and that becomes one of the module."""
+        func = self.composites.ops.get(function)
         if func is None:
             inner = _Elaborator(self.program, self.module, self.names, self.purity, self.composites)
-            func = self.composites.made[function] = inner.function(self.composites.name(function), function)
+            func = self.composites.ops[function] = inner.function(self.composites.name(function), function)
         return CallOp(func.sym_name.data, arguments, list(func.function_type.outputs), impure=impure)
 
     def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
-        """The types of a call's results where a function gives several, or none, one by one; None if it gives one.
+        """Return the types of a call's results if the function declares several results or none; None if it has one.
 
-        A function for all types that gives an `A` gives one value, though that be a tuple here.
+        A polymorphic function that returns an `A` has one result, even if `A` is a tuple here.
         """
         signature = signature_of(self.program.functions[name].inferred)
         assert signature is not None
@@ -318,13 +318,13 @@ class _Elaborator:
         for index in call.reshapes:
             (value,) = groups[index]
             groups[index] = [self.add(ReshapeOp(value, newshape=shape_of(call.types[index])), node, "reshape").result]
-        several = fields_of(node.inferred)
-        types = [node.inferred] if several is None else several
+        fields = fields_of(node.inferred)
+        types = [node.inferred] if fields is None else fields
         op = self.add(cls.of_types(groups, attributes_of(cls, call.attrs), types), node, callee.name)
-        return op.results[0] if several is None else self._together(list(op.results), node, op.location)
+        return op.results[0] if fields is None else self._tuple_of(list(op.results), node, op.location)
 
     def _marked(self, value: SSAValue, cls: type[Operator], node: Call) -> SSAValue:
-        """A value with a mark on each tensor that is in it or its tuples; references, functions and data have none."""
+        """Return a value with a mark on each tensor in it or its tuples; references, functions and data get none."""
         if _is_tensor(value.type):
             op = self.add(cls.of_types([[value]], attributes_of(cls, node.attrs), [value.type]), node, name_of(cls))
             return op.results[0]
@@ -332,17 +332,17 @@ class _Elaborator:
             return value
         parts = self._unpacked(value, self.blocks[self.inside[node]])
         fields = [self._marked(part, cls, node) for part in parts]
-        return self._together(fields, node, self.names.of(node, name_of(cls)))
+        return self._tuple_of(fields, node, self.names.of(node, name_of(cls)))
 
-    def _together(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
-        """Several results as the one value that Relay takes them for."""
-        together = TupleOp(values)
-        together.location = location
-        self.blocks[self.inside[node]].add_op(together)
-        return together.result
+    def _tuple_of(self, values: Sequence[SSAValue], node: Expr, location: LocationAttr) -> SSAValue:
+        """Return several results as one tuple, which they are in Relay."""
+        tuple_op = TupleOp(values)
+        tuple_op.location = location
+        self.blocks[self.inside[node]].add_op(tuple_op)
+        return tuple_op.result
 
     def constructor(self, node: Constructor) -> SSAValue:
-        """A constructor as a value: the function that applies it."""
+        """Return a constructor as a value: the function that applies it."""
         signature = signature_of(node.inferred)
         assert signature is not None
         output = cast(AdtType, signature.outputs.data[0])
@@ -380,7 +380,7 @@ class _Elaborator:
             op.location = value.owner.location
             block.add_op(op)
             value = op.outputs[0]
-            # Who reads the function by another way than its name reads it here, too.
+            # Readers that do not use the function's name read it here, too.
             self.values[node.value] = value
         else:
             value = yield node.value
@@ -396,8 +396,8 @@ class _Elaborator:
     def branch(self, node: If) -> Walk:
         condition = yield node.cond
         location = self.names.of(node, "if")
-        then, other = yield from self._regions(node, location)
-        return self._placed(IfOp(condition, then, other, node.inferred), node, location).result
+        then, otherwise = yield from self._regions(node, location)
+        return self._placed(IfOp(condition, then, otherwise, node.inferred), node, location).result
 
     def match(self, node: Match) -> Walk:
         data = yield node.data
@@ -427,7 +427,7 @@ def _is_tensor(type_: Attribute) -> bool:
     return isinstance(type_, TensorType)
 
 
-def _place(value: SSAValue) -> LocationAttr:
+def _location(value: SSAValue) -> LocationAttr:
     return value.location if isinstance(value, BlockArgument) else cast(Operation, value.owner).location
 
 
@@ -449,7 +449,7 @@ _LEAVES: dict[type[Expr], Callable[[_Elaborator, Any], SSAValue]] = {
     GlobalVar: _Elaborator.global_function,
     Constructor: _Elaborator.constructor,
 }
-_MADE: dict[type[Expr], Callable[[Any, list[SSAValue]], Operation]] = {
+_SIMPLE: dict[type[Expr], Callable[[Any, list[SSAValue]], Operation]] = {
     Tuple: lambda _, fields: TupleOp(fields),
     TupleGetItem: lambda node, parts: TupleGetItemOp(parts[0], node.index),
     RefCreate: lambda _, parts: RefCreateOp(*parts),
@@ -457,7 +457,7 @@ _MADE: dict[type[Expr], Callable[[Any, list[SSAValue]], Operation]] = {
     RefWrite: lambda _, parts: RefWriteOp(*parts),
 }
 _EMIT: dict[type[Expr], Callable[[_Elaborator, Any], Walk]] = {
-    **dict.fromkeys(_MADE, _Elaborator.made_of_parts),
+    **dict.fromkeys(_SIMPLE, _Elaborator.simple),
     Call: _Elaborator.call,
     Function: _Elaborator.closure,
     Let: _Elaborator.let,

@@ -1,7 +1,7 @@
-"""Structural equality and hash of expressions and programs, as TVM has them: names do not count, sharing does.
+"""Structural equality and hash of expressions and programs, as in TVM: names do not count, sharing does.
 
 Both read the *tokens* of an expression: each node once and numbered, in the order of a walk from the root. Two
-expressions are equal where their tokens are, one by one. Ops are compared as the expressions that `view.py` shows.
+expressions are equal if their tokens are, one by one. Ops are compared as the expressions of `view.py`.
 """
 
 from __future__ import annotations
@@ -47,52 +47,52 @@ _Types: TypeAlias = dict[str, Attribute]
 """The types that stand for type variables."""
 
 _CLOSE = 1e-9
-"""Attributes that differ by less are equal: 1e-5 is the float32 next to it."""
+"""The difference below which attributes are equal, so that 1e-5 equals the nearest float32."""
 
 
 def structural_equal(
     lhs: Expr | Program, rhs: Expr | Program, map_free_vars: bool = False, spans: bool = False
 ) -> bool:
-    """Return whether two expressions or programs are the same but for the names of variables.
+    """Return whether two expressions or programs are the same except for the names of variables.
 
-    A graph is compared as one: what is read twice here is read twice there, so that `%0 = x + y; %0 + %0` is not
-    `(x + y) + (x + y)`. Types that inference found count only where the other side has them written.
+    Sharing counts: `%0 = x + y; %0 + %0` is not `(x + y) + (x + y)`. Inferred types count only if the other side
+    declares them.
 
-    map_free_vars: a free variable here may be another one there, the same everywhere; otherwise it is the same object.
-    spans: whether spans count, those of names (operators, constructors, global functions) apart.
+    map_free_vars: a free variable may consistently be another one on the other side; else it must be the same object.
+    spans: compare spans, too, except those of names (operators, constructors, global functions).
     """
-    both = zip_longest(_tokens(lhs, map_free_vars, spans), _tokens(rhs, map_free_vars, spans))
-    return all(mine == other for mine, other in both)
+    pairs = zip_longest(_tokens(lhs, map_free_vars, spans), _tokens(rhs, map_free_vars, spans))
+    return all(left == right for left, right in pairs)
 
 
-def structural_hash(what: Expr | Program, map_free_vars: bool = False) -> int:
-    """The hash of an expression or a program, the same for what is structurally equal.
+def structural_hash(node: Expr | Program, map_free_vars: bool = False) -> int:
+    """Return the hash of an expression or a program, which is the same for structurally equal ones.
 
-    map_free_vars: free variables count by where they are read first; otherwise each is itself.
+    map_free_vars: free variables count by the position of their first use; otherwise by identity.
     """
-    return hash(tuple(_tokens(what, map_free_vars)))
+    return hash(tuple(_tokens(node, map_free_vars)))
 
 
-def structural_digest(what: Expr) -> str:
-    """16 hexadecimal digits for an expression, the same in every process; types and all digits of numbers count.
+def structural_digest(node: Expr) -> str:
+    """Return 16 hexadecimal digits for an expression, the same in every process; types and exact numbers count.
 
-    Two expressions that have it in common are equal; equal ones have it in common where the same types are known.
+    Expressions with the same digest are equal; equal ones have the same digest if the same types are known.
     """
     digest = blake2b(digest_size=8)
-    for token in _tokens(what, True):
+    for token in _tokens(node, True):
         digest.update(repr(token).encode())
     return digest.hexdigest()
 
 
-def _tokens(what: Expr | Program, map_free_vars: bool, spans: bool = False) -> Iterator[Token]:
-    if isinstance(what, Program):
-        for name, data in sorted(what.types.items()):
+def _tokens(node: Expr | Program, map_free_vars: bool, spans: bool = False) -> Iterator[Token]:
+    if isinstance(node, Program):
+        for name, data in sorted(node.types.items()):
             yield (name, *_data(data))
-        for name, function in sorted(what.functions.items()):
+        for name, function in sorted(node.functions.items()):
             yield name
             yield from _Walk(map_free_vars, spans).tokens(function)
     else:
-        yield from _Walk(map_free_vars, spans).tokens(what)
+        yield from _Walk(map_free_vars, spans).tokens(node)
 
 
 def _data(data: TypeData) -> Iterator[Token]:
@@ -105,7 +105,7 @@ def _data(data: TypeData) -> Iterator[Token]:
 
 @dataclass(frozen=True, eq=False)
 class _Type:
-    """A type as it was written, and as inference found it: where it is left out, the second stands for the first."""
+    """A type as it was written and as it was inferred; the second stands for the first if that is omitted."""
 
     written: Attribute | None
     inferred: Attribute | None
@@ -128,7 +128,7 @@ class _Type:
 
 @dataclass(frozen=True, eq=False)
 class _TypeArguments:
-    """Types that are written by few, and found by inference: they count where both sides have them."""
+    """Type arguments, which are rarely written: they count only if both sides have them."""
 
     types: Sequence[Attribute | None]
 
@@ -144,7 +144,7 @@ class _TypeArguments:
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """The value of an attribute, or a constant: an array, which counts bit by bit, so that nan is nan; or another."""
+    """The value of an attribute or a constant; arrays are compared bit by bit, so that nan equals nan."""
 
     value: Any
 
@@ -162,16 +162,16 @@ def _same_values(lhs: Any, rhs: Any) -> bool:
     if isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray):
         return bool(_exact(lhs) == _exact(rhs))
     if isinstance(lhs, tuple) and isinstance(rhs, tuple):
-        one, other = cast("tuple[Any, ...]", lhs), cast("tuple[Any, ...]", rhs)
-        return len(one) == len(other) and all(map(_same_values, one, other))
+        left, right = cast("tuple[Any, ...]", lhs), cast("tuple[Any, ...]", rhs)
+        return len(left) == len(right) and all(map(_same_values, left, right))
     if isinstance(lhs, float) and isinstance(rhs, float) and abs(lhs - rhs) < _CLOSE:
         return True
-    # An int where a float or a bool is declared becomes one.
+    # An int may stand for a float or a bool.
     return bool(lhs == rhs)
 
 
 def _exact(value: Any) -> Any:
-    """A value of which Python compares all."""
+    """Return a value that Python compares exactly and as a whole."""
     if not isinstance(value, np.ndarray):
         return value
     array = cast(Array, value)
@@ -179,7 +179,7 @@ def _exact(value: Any) -> Any:
 
 
 def _hash(value: Any) -> int:
-    """A hash that equal values have in common: True is 1, and numbers that are close are equal."""
+    """Return a hash that is the same for equal values; True is 1, and close numbers are equal."""
     if isinstance(value, bool | int | float):
         return hash(float(value)) if float(value).is_integer() else 0
     if isinstance(value, tuple):
@@ -188,16 +188,16 @@ def _hash(value: Any) -> int:
 
 
 def _both_sides(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes with padding before and after all axes, where it is written once for both."""
+    """Return attributes with explicit padding on both sides of all axes if it is written once for both."""
     padding, strides = attributes.get("padding"), attributes.get("strides")
     if isinstance(padding, list | tuple) and isinstance(strides, list | tuple):
-        written, axes = tuple(cast("Sequence[int]", padding)), len(cast("Sequence[int]", strides))
-        attributes["padding"] = written * (2 * axes // len(written)) if written else written
+        widths, rank = tuple(cast("Sequence[int]", padding)), len(cast("Sequence[int]", strides))
+        attributes["padding"] = widths * (2 * rank // len(widths)) if widths else widths
     return attributes
 
 
 class _Walk:
-    """A walk over the nodes of an expression, without recursion: each after those that read it."""
+    """A walk over the nodes of an expression, without recursion; readers come first."""
 
     def __init__(self, map_free_vars: bool, spans: bool):
         self.map_free_vars = map_free_vars
@@ -225,7 +225,7 @@ class _Walk:
         return self.spans and not isinstance(node, Op | GlobalVar | Constructor | Var)
 
     def _content(self, node: Expr) -> Iterator[Token]:
-        """Yield what a node is besides its parts. Leaves and the tuple of nothing are as good as equal ones."""
+        """Yield the contents of a node except its parts. Equal leaves, and empty tuples, count as shared."""
         if not is_leaf(node) and not _is_unit(node):
             self.numbers[node] = next(self.number)
         match node:
@@ -256,7 +256,7 @@ class _Walk:
                 return
 
     def _define(self, var: Var) -> Token:
-        """A variable where it is bound, or read first."""
+        """Return the token of a variable where it is bound, or read first."""
         self.numbers[var] = next(self.number)
         return (self._type(var.type_annotation, var.type), var.virtual_device, var.span if self.spans else None)
 
@@ -274,8 +274,8 @@ class _Walk:
 
     def _function(self, node: Function) -> Iterator[Token]:
         if node.type_params:
-            own = {name: TypeVar(StringAttr(f"#{next(self.number)}")) for name in node.type_params}
-            self.types = {**self.types, **own}
+            variables = {name: TypeVar(StringAttr(f"#{next(self.number)}")) for name in node.type_params}
+            self.types = {**self.types, **variables}
         yield (len(node.params), len(node.type_params))
         yield from map(self._define, node.params)
         yield self._type(node.ret_type, node.body.type)

@@ -1,8 +1,8 @@
 """Relay as it is written: expressions, in Python or in text, before types are known and ops exist.
 
-Names and fields are TVM's. A node may be read in several places (a graph); what only one scope reads belongs to it.
+Names and fields are TVM's. A node may have several readers (a graph); one with readers in a single scope belongs to it.
 Each class of nodes has a row in the table of `nodes.py`. `elaborate.py` makes ops of expressions, `view.py` expressions
-of ops; nobody else works on them: passes work on ops.
+of ops; all passes work on ops.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .type_view import plain, view
 
 @dataclass(eq=False, repr=False)
 class Expr(Node):
-    """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
+    """Base of expressions. `==` compares identity; use `structural_equal` to compare contents."""
 
     type: Attribute | None = field(default=None, kw_only=True)
-    """The type that inference found."""
+    """The inferred type, or None before type inference."""
 
     @property
     def inferred(self) -> Attribute:
-        """The type that was inferred; raises FrontendError before that."""
+        """The inferred type; raises FrontendError before type inference."""
         if self.type is None and isinstance(self, Function) and self.home is not None:
             self.home()
         if self.type is None:
@@ -45,16 +45,16 @@ class Expr(Node):
 
     @property
     def checked_type(self) -> Any:
-        """The same with TVM's fields."""
+        """The inferred type with TVM's fields."""
         return view(self.inferred)
 
     @property
     def _checked_type_(self) -> Any:
-        """The same, or None before type inference ran."""
+        """The inferred type with TVM's fields, or None before type inference."""
         return None if self.type is None else view(self.type)
 
     def astext(self, show_meta_data: bool = True, annotate: Callable[[Expr], str] | None = None) -> str:
-        """The expression as Relay text, with version line and metadata section."""
+        """Return the expression as Relay text, with version line and metadata section."""
         return printer().astext(self, show_meta_data=show_meta_data, annotate=annotate)
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class Expr(Node):
         return Call(self, list(args))
 
     def astype(self, dtype: str) -> Call:
-        """This tensor's elements as another dtype."""
+        """Return a cast of this tensor to another dtype."""
         return Call(Op("cast"), [self], {"dtype": dtype})
 
 
@@ -105,7 +105,7 @@ def _binary(op: str, lhs: Expr, rhs: object) -> Call:
 
 @dataclass(eq=False, repr=False)
 class Constant(Expr):
-    """A tensor of known values, which answers to `numpy()`."""
+    """A tensor of known values; its `data` has a method `numpy()`."""
 
     data: Array
     span: AnySpan = None
@@ -116,7 +116,7 @@ class Constant(Expr):
 
 @dataclass(frozen=True)
 class VirtualDevice:
-    """The device of a value; -1 and "" leave it open. There is only one device, so it changes nothing."""
+    """The device of a value; -1 and "" leave it open. It has no effect, because there is only one device."""
 
     device_type: int = -1
     virtual_device_id: int = -1
@@ -125,7 +125,7 @@ class VirtualDevice:
 
 @dataclass(eq=False, repr=False)
 class Var(Expr):
-    """A variable: of a function, a let or a pattern; elsewhere a free one."""
+    """A variable that a function, a let or a pattern binds, or a free one."""
 
     name_hint: str
     type_annotation: Any = None
@@ -139,7 +139,7 @@ class Var(Expr):
 
     @property
     def vid(self) -> Var:
-        """Return the identity of the variable, which carries its name: the variable itself."""
+        """The identity of the variable in TVM: here, the variable itself."""
         return self
 
 
@@ -153,27 +153,27 @@ class GlobalVar(Expr):
 
 @dataclass(eq=False, repr=False)
 class Op(Expr):
-    """An operator, by TVM's name: `nn.conv2d`. There is one of each name, as it were."""
+    """An operator, by TVM's name: `nn.conv2d`. Operators with equal names are equal."""
 
     name: str
     span: AnySpan = field(default=None, kw_only=True)
 
     @staticmethod
     def get(name: str) -> Op:
-        """The operator of a name; raises FrontendError for an unknown one."""
+        """Return the operator with a name; raises FrontendError for an unknown one."""
         if name not in operators():
             raise FrontendError(f"expected the name of an operator, got '{name}'")
         return Op(name)
 
     @property
     def num_inputs(self) -> int:
-        """Return the largest number of arguments of a call."""
+        """The largest number of arguments of a call."""
         return len(operators()[self.name].operand_groups())
 
     def get_attr(self, attr_name: str) -> Any:
-        """Return what `register_op_attr` set for the operator under a key, or its `TOpPattern`; None without either."""
-        if (told := op_attr(self.name, attr_name)) is not None or attr_name != "TOpPattern":
-            return told
+        """Return the attribute that `register_op_attr` set under a key, or its `TOpPattern`; None without either."""
+        if (attribute := op_attr(self.name, attr_name)) is not None or attr_name != "TOpPattern":
+            return attribute
         pattern = operators()[self.name].get_trait(FusionPattern)
         return None if pattern is None else int(pattern.kind)
 
@@ -181,11 +181,11 @@ class Op(Expr):
         return self.get_attr(attr_name) is not None
 
     def set_attr(self, attr_name: str, value: Any, plevel: int = 10) -> None:
-        """Say something of the operator; the highest level holds."""
+        """Set an attribute of the operator; the highest level wins."""
         register_op_attr(self.name, attr_name, value, plevel)
 
     def reset_attr(self, attr_name: str) -> None:
-        """Forget what was said of it under a key."""
+        """Remove the attribute set under a key."""
         reset_op_attr(self.name, attr_name)
 
     def __eq__(self, other: object) -> bool:
@@ -203,7 +203,7 @@ class Tuple(Expr):
     span: AnySpan = None
 
     def __getitem__(self, index: int) -> Expr:
-        """The expression in a place; raises IndexError beyond the last one."""
+        """Return the field with an index; raises IndexError beyond the last one."""
         if not -len(self.fields) <= index < len(self.fields):
             raise IndexError("Tuple index out of range")
         return self.fields[index]
@@ -226,19 +226,19 @@ class TupleGetItem(Expr):
 
 @dataclass(eq=False, repr=False)
 class Call(Expr):
-    """An operator, a constructor or a function applied to arguments. `attrs` are an operator's that were given."""
+    """An operator, a constructor or a function applied to arguments. `attrs` are an operator's explicit attributes."""
 
     op: Expr
     args: Sequence[Expr]
     attrs: Any = field(default_factory=lambda: dict[str, Any]())
     type_args: Sequence[Any] = ()
-    """Types with TVM's fields: what the type variables of the callee stand for; of an operator's call that is
-    typed, the types of its arguments."""
+    """Types, with TVM's fields, for the type variables of the callee; in a typed call of an operator, the types of its
+    arguments."""
     span: AnySpan = None
 
     def __post_init__(self) -> None:
         self.attrs = self.attrs or {}
-        self.type_args = [view(one) for one in self.type_args] if self.type_args else ()
+        self.type_args = [view(type_) for type_ in self.type_args] if self.type_args else ()
         if isinstance(self.op, Op):
             self.attrs = Attrs(self.op.name, own_attributes(self.op.name, self.attrs) if self.attrs else {})
 
@@ -255,31 +255,31 @@ class Function(Expr):
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     span: AnySpan = None
     output_names: Sequence[str] = field(default=(), kw_only=True)
-    """The names that a model gives its results; the text does not have them."""
+    """The model's names of the results; the text does not have them."""
     home: Callable[[], object] | None = field(default=None, kw_only=True)
-    """Infers the types of the program that the function was taken of; called when somebody asks for them."""
+    """Infers the types of the program that the function is from; called when somebody asks for them."""
 
     def __post_init__(self) -> None:
-        given: Any = self.type_params or ()
+        type_params: Any = self.type_params or ()
         if self.ret_type is not None:
             self.ret_type = view(self.ret_type)
-        # Type variables may be given themselves: they are nothing but their names.
-        self.type_params = [one if isinstance(one, str) else one.hint.data for one in given]
+        # Type variables are accepted themselves, too: they are nothing but their names.
+        self.type_params = [param if isinstance(param, str) else param.hint.data for param in type_params]
         self.attrs = FunctionAttrs(self.attrs or {})
 
     def without_attr(self, key: str) -> Function:
-        """The same function without an attribute."""
+        """Return the same function without an attribute."""
         return replace(self, attrs={name: value for name, value in self.attrs.items() if name != key})
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
-        """The same function with one attribute more, or several."""
-        given = {key: value} if isinstance(key, str) else dict(key)
-        return replace(self, attrs={**self.attrs, **given})
+        """Return the same function with one or several additional attributes."""
+        attrs = {key: value} if isinstance(key, str) else dict(key)
+        return replace(self, attrs={**self.attrs, **attrs})
 
 
 @dataclass(eq=False, repr=False)
 class Let(Expr):
-    """A name for a value in `body`; a function may be called in its own body."""
+    """A name for a value in `body`; a function may call itself by it."""
 
     var: Var
     value: Expr
@@ -289,7 +289,7 @@ class Let(Expr):
 
 @dataclass(eq=False, repr=False)
 class If(Expr):
-    """One of two expressions, of which only that one is evaluated."""
+    """One of two expressions; only that one is evaluated."""
 
     cond: Expr
     true_branch: Expr
@@ -315,7 +315,7 @@ class RefRead(Expr):
 
 @dataclass(eq=False, repr=False)
 class RefWrite(Expr):
-    """Has a reference hold another value; gives `()`."""
+    """A write of a new value to a reference; its value is `()`."""
 
     ref: Expr
     value: Expr
@@ -324,7 +324,7 @@ class RefWrite(Expr):
 
 @dataclass(eq=False, repr=False)
 class Constructor(Expr):
-    """A constructor of the data type `belong_to`; `inputs` are the types of what it holds."""
+    """A constructor of the data type `belong_to`; `inputs` are the types of its fields."""
 
     name_hint: str
     inputs: Sequence[Attribute]
@@ -343,19 +343,19 @@ class Pattern:
 
 @dataclass(eq=False, repr=False)
 class PatternWildcard(Pattern):
-    """Anything."""
+    """A pattern that fits anything."""
 
 
 @dataclass(eq=False, repr=False)
 class PatternVar(Pattern):
-    """Anything, which gets a name."""
+    """A pattern that fits anything and names it."""
 
     var: Var
 
 
 @dataclass(eq=False, repr=False)
 class PatternConstructor(Pattern):
-    """A value that a constructor made of what fits `patterns`."""
+    """A pattern for values of a constructor whose fields fit `patterns`."""
 
     constructor: Constructor
     patterns: Sequence[Pattern] = ()
@@ -363,7 +363,7 @@ class PatternConstructor(Pattern):
 
 @dataclass(eq=False, repr=False)
 class PatternTuple(Pattern):
-    """A tuple of what fits `patterns`."""
+    """A pattern for tuples whose fields fit `patterns`."""
 
     patterns: Sequence[Pattern] = ()
 
@@ -397,7 +397,7 @@ class TypeData:
 
 @dataclass(eq=False, repr=False)
 class Program:
-    """The functions and data types of a module, by name, in the order they were written in."""
+    """The functions and data types of a module, by name, in the order of the source."""
 
     functions: dict[str, Function] = field(default_factory=lambda: dict[str, Function]())
     types: dict[str, TypeData] = field(default_factory=lambda: dict[str, TypeData]())

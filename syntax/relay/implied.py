@@ -1,4 +1,4 @@
-"""Operand types that operators imply where nobody wrote them: weights beside known data, as in TVM's relations."""
+"""Operand types that operators imply, as TVM's relations do: those of weights without annotations beside known data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Types = Sequence[Attribute | None]
 Attrs = Mapping[str, Any]
 
 
-def implied(operator: type[Operator], types: Types, given: Mapping[str, Any]) -> dict[int, Attribute]:
-    """Argument number -> the type it must have, for the types that are known of a call's arguments."""
+def implied(operator: type[Operator], types: Types, attrs: Mapping[str, Any]) -> dict[int, Attribute]:
+    """Return argument number -> the type that it must have, by the known types of a call's arguments."""
     rule = _RULES.get(name_of(operator))
     data = types[0] if types else None
     if rule is None or not isinstance(data, TensorType):
         return {}
-    attrs = completed(name_of(operator), attributes_of(operator, given))
-    shapes = rule(cast(Tensor, data).get_shape(), attrs)
+    attributes = completed(name_of(operator), attributes_of(operator, attrs))
+    shapes = rule(cast(Tensor, data).get_shape(), attributes)
     return {index: TensorType(cast(Tensor, data).element_type, shape) for index, shape in shapes.items()}
 
 
@@ -44,7 +44,7 @@ def _convolution(spatial: int, transposed: bool) -> Callable[[Sequence[int], Att
         outputs, groups = int(attrs["channels"]), int(attrs["groups"])
         kernel = dict(zip("DHW"[3 - spatial :], attrs["kernel_size"], strict=True))
         sides = (inputs, outputs // groups) if transposed else (outputs, inputs // groups)
-        # A transposed convolution's layout begins with the inputs: IOHW.
+        # The layout of a transposed convolution begins with the inputs: IOHW.
         first, second = ("I", "O") if transposed else ("O", "I")
         extents = {first: sides[0], second: sides[1], **kernel}
         axes = parse_layout(cast(str, attrs["kernel_layout"]))
@@ -55,7 +55,7 @@ def _convolution(spatial: int, transposed: bool) -> Callable[[Sequence[int], Att
 
 
 def _along(*operands: int) -> Callable[[Sequence[int], Attrs], dict[int, Sequence[int]]]:
-    """Vectors along the axis that the operator names."""
+    """Return the rule for operands that are vectors along the operator's axis."""
 
     def rule(data: Sequence[int], attrs: Attrs) -> dict[int, Sequence[int]]:
         return {index: (data[int(attrs["axis"])],) for index in operands}

@@ -1,8 +1,8 @@
 """Type inference of expressions: unification for the language, type rules of the operators for tensors.
 
-It walks an expression once, without recursion: each kind of node is a generator that asks for what it is made of.
-Operators whose operands are not known yet wait; in the end those are asked again, and weights that nobody annotated
-get the types that the operators beside them imply (`implied.py`).
+It walks an expression once, without recursion: each kind of node has a generator that asks for the types of its parts.
+Operators with operands of unknown types wait. In the end they are asked again, and weights without annotations get the
+types that their operators imply (`implied.py`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from .operators import attributes_of, grouped, is_absent, name_of, operator_name
 from .places import location_of
 from .type_text import spelled
 from .type_view import plain
-from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, resolved, shown, term_of, unify
+from .unify import Compound, Hole, Mismatch, Term, check_size, instance, pruned, resolved, shown, term_of, unify
 from .walks import driven, each
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
@@ -62,16 +62,16 @@ _BOOL = TensorType(i1, [])
 
 
 def infer(program: Program) -> None:
-    """Find the type of every expression of a program, and keep it in `type`.
+    """Find the type of every expression of a program, and store it in `type`.
 
-    Raises FrontendError, with operator, layer and the two types, where they do not fit or cannot be found.
+    Raises FrontendError, with operator, layer and the two types, when they do not fit or cannot be found.
     """
     inference = Inference(program)
     inference.run(list(program.functions.values()))
 
 
 def infer_expr(expr: Expr, program: Program | None = None) -> Attribute:
-    """The type of an expression among the functions and data types of a program."""
+    """Return the type of an expression among the functions and data types of a program."""
     inference = Inference(program or Program())
     inference.run([expr])
     assert expr.type is not None
@@ -79,14 +79,14 @@ def infer_expr(expr: Expr, program: Program | None = None) -> Attribute:
 
 
 class Inference:
-    """The terms found so far."""
+    """The type terms of expressions, as far as they are known."""
 
     def __init__(self, program: Program):
         self.program = program
         self.terms: dict[Expr, Term] = {}
         self._declared: dict[str, Term] = {}
         self._waiting: dict[Expr, Hole] = {}
-        """An expression that is typed once its parts are."""
+        """The expressions that are typed as soon as their parts are, with a hole for the type."""
         self._typed: list[Expr] = []
         self._vars: dict[Var, None] = {}
 
@@ -107,12 +107,12 @@ class Inference:
     def _final(self, expr: Expr) -> Attribute:
         if (type_ := resolved(self.terms[expr])) is None:
             name = f"%{expr.name_hint}" if isinstance(expr, Var) else _name(expr)
-            what = "a type annotation or a use that tells the type"
-            raise FrontendError(message(name, what, shown(self.terms[expr], spelled), location_of(expr.span)))
+            expected = "a type annotation or a use that tells the type"
+            raise FrontendError(message(name, expected, shown(self.terms[expr], spelled), location_of(expr.span)))
         return type_
 
     def _at_hand(self, node: Expr) -> Term | None:
-        """The type of an expression that is known, or made of no other; None for others."""
+        """Return the type of an expression that is typed already or is a leaf; None for others."""
         if node in self.terms or (leaf := _LEAVES.get(type(node))) is None:
             return self.terms.get(node)
         term = leaf(self, node)
@@ -123,17 +123,17 @@ class Inference:
 
     def _visit(self, node: Expr) -> Walk:
         term = self.terms[node] = yield from _VISITS[type(node)](self, node)
-        if isinstance(term, Made):
+        if isinstance(term, Compound):
             check_size(term, _name(node), location_of(node.span))
         self._typed.append(node)
         return term
 
-    def unify(self, expected: Term, got: Term, at: Expr, what: str = "") -> None:
+    def unify(self, expected: Term, actual: Term, at: Expr, what: str = "") -> None:
         try:
-            unify(expected, got)
+            unify(expected, actual)
         except Mismatch:
             raise FrontendError(
-                message(what or _name(at), shown(expected, spelled), shown(got, spelled), location_of(at.span))
+                message(what or _name(at), shown(expected, spelled), shown(actual, spelled), location_of(at.span))
             ) from None
 
     def var_term(self, var: Var) -> Term:
@@ -161,7 +161,7 @@ class Inference:
                 types = cast(list[Attribute], known)
                 self._declared[name] = function_type(function.type_params, types[:-1], types[-1])
             else:
-                self._declared[name] = Made("function", (*inputs, output))
+                self._declared[name] = Compound("function", (*inputs, output))
         return self._declared[name]
 
     def operator(self, node: Op) -> Term:
@@ -173,7 +173,7 @@ class Inference:
         return instance(self._constructed(node))
 
     def _constructed(self, node: Constructor) -> Attribute:
-        """The type of a constructor, for all types that its data type is applied to."""
+        """Return the polymorphic type of a constructor."""
         data = self.data(node.belong_to, node)
         variables = [TypeVar(StringAttr(name)) for name in data.type_vars]
         return function_type(data.type_vars, list(node.inputs), adt_type(data.header, variables))
@@ -184,54 +184,54 @@ class Inference:
         return self.program.types[name]
 
     def tuple_of(self, node: Tuple) -> Walk:
-        return Made("tuple", tuple((yield from each(node.fields))))
+        return Compound("tuple", tuple((yield from each(node.fields))))
 
     def field(self, node: TupleGetItem) -> Walk:
         yield node.tuple_value
         return self._later(node)
 
     def _part(self, node: TupleGetItem) -> Term | None:
-        """The type of a field; None while it is not known what has it."""
-        term = found(self.terms[node.tuple_value])
+        """Return the type of a field; None while the type of the tuple is not known."""
+        term = pruned(self.terms[node.tuple_value])
         if isinstance(term, Hole):
             return None
-        parts = term.parts if isinstance(term, Made) and term.kind == "tuple" else None
+        parts = term.parts if isinstance(term, Compound) and term.kind == "tuple" else None
         if isinstance(term, Attribute):
             parts = fields_of(term)
         if parts is None:
             raise FrontendError(message("tuple_get_item", "a tuple", shown(term, spelled), location_of(node.span)))
         if not 0 <= node.index < len(parts):
-            wanted = f"an index in [0, {len(parts)})"
-            raise FrontendError(message("tuple_get_item", wanted, str(node.index), location_of(node.span)))
+            expected = f"an index in [0, {len(parts)})"
+            raise FrontendError(message("tuple_get_item", expected, str(node.index), location_of(node.span)))
         return parts[node.index]
 
     def call(self, node: Call) -> Walk:
         args: list[Term] = yield from each(node.args)
         if isinstance(node.op, Op):
             return args[0] if operator_named(node.op.name).has_trait(Mark) and len(args) == 1 else self._later(node)
-        # One constructor makes values of several types: each call is one use of it.
+        # A constructor is polymorphic: each call is an instance of it.
         callee = self.instance(
-            node, self._constructed(node.op) if isinstance(node.op, Constructor) else found((yield node.op))
+            node, self._constructed(node.op) if isinstance(node.op, Constructor) else pruned((yield node.op))
         )
         result = Hole()
-        expected = found(callee)
-        if isinstance(expected, Made) and expected.kind == "function" and len(expected.parts) != len(args) + 1:
-            wanted = f"{len(expected.parts) - 1} arguments"
-            raise FrontendError(message(_name(node), wanted, str(len(args)), location_of(node.span)))
-        self.unify(callee, Made("function", (*args, result)), node)
+        function = pruned(callee)
+        if isinstance(function, Compound) and function.kind == "function" and len(function.parts) != len(args) + 1:
+            expected = f"{len(function.parts) - 1} arguments"
+            raise FrontendError(message(_name(node), expected, str(len(args)), location_of(node.span)))
+        self.unify(callee, Compound("function", (*args, result)), node)
         return result
 
     def instance(self, node: Call, callee: Term) -> Term:
-        """The type of the callee where it is called."""
-        given = list(map(plain, node.type_args))
+        """Return the type of the callee in a call."""
+        arguments = list(map(plain, node.type_args))
         try:
-            return instance(callee, given) if isinstance(callee, Attribute) else callee
+            return instance(callee, arguments) if isinstance(callee, Attribute) else callee
         except Mismatch as mismatch:
-            wanted, got = (str(one) for one in mismatch.args)
-            raise FrontendError(message(_name(node), wanted, got, location_of(node.span))) from None
+            expected, actual = (str(text) for text in mismatch.args)
+            raise FrontendError(message(_name(node), expected, actual, location_of(node.span))) from None
 
     def _applied(self, node: Call, op: Op) -> Attribute | None:
-        """The type of a call of an operator; None while an operand is not known."""
+        """Return the type of an operator's call; None while the type of an operand is not known."""
         operator = operator_named(op.name)
         types = [resolved(self.terms[arg]) for arg in node.args]
         if any(t is None for t in types):
@@ -251,23 +251,23 @@ class Inference:
         inputs = [self.var_term(param) for param in node.params]
         body = yield node.body
         if node.ret_type is not None:
-            written = plain(node.ret_type)
-            self.unify(term_of(written), body, node, "function result")
-            output = term_of(written) if _is_whole(written) else body
+            annotation = plain(node.ret_type)
+            self.unify(term_of(annotation), body, node, "function result")
+            output = term_of(annotation) if _is_whole(annotation) else body
         else:
             output = body
-        known = [resolved(term) for term in (*inputs, output)]
+        types = [resolved(term) for term in (*inputs, output)]
         if node.type_params:
-            if any(t is None for t in known):
+            if any(t is None for t in types):
                 self._settle(partly=True)
-                known = [resolved(term) for term in (*inputs, output)]
-            if any(t is None for t in known):
+                types = [resolved(term) for term in (*inputs, output)]
+            if any(t is None for t in types):
                 raise FrontendError(
                     message("function", "types of all parameters of a polymorphic one", "_", location_of(node.span))
                 )
-            types = cast(list[Attribute], known)
-            return function_type(node.type_params, types[:-1], types[-1])
-        return Made("function", (*inputs, output))
+            known = cast(list[Attribute], types)
+            return function_type(node.type_params, known[:-1], known[-1])
+        return Compound("function", (*inputs, output))
 
     def let(self, node: Let) -> Walk:
         var = self.var_term(node.var)
@@ -282,18 +282,18 @@ class Inference:
         return self._later(node)
 
     def ref_create(self, node: RefCreate) -> Walk:
-        return Made("reference", ((yield node.value),))
+        return Compound("reference", ((yield node.value),))
 
     def ref_read(self, node: RefRead) -> Walk:
-        held = Hole()
-        self.unify(Made("reference", (held,)), (yield node.ref), node, "ref_read")
-        return held
+        value = Hole()
+        self.unify(Compound("reference", (value,)), (yield node.ref), node, "ref_read")
+        return value
 
     def ref_write(self, node: RefWrite) -> Walk:
         reference = yield node.ref
         value = yield node.value
-        self.unify(reference, Made("reference", (value,)), node, "ref_write")
-        return Made("tuple", ())
+        self.unify(reference, Compound("reference", (value,)), node, "ref_write")
+        return Compound("tuple", ())
 
     def match(self, node: Match) -> Walk:
         data = yield node.data
@@ -305,31 +305,31 @@ class Inference:
         return self._later(node)
 
     def pattern(self, pattern: Pattern, data: Term, at: Match) -> None:
-        """Have the variables of a pattern fit the data."""
+        """Unify a pattern and its variables with the data."""
         match pattern:
             case PatternVar(var):
                 self.unify(self.var_term(var), data, at, f"match: %{var.name_hint}")
             case PatternTuple(patterns):
                 parts = tuple(Hole() for _ in patterns)
-                self.unify(data, Made("tuple", parts), at, "match: tuple pattern")
+                self.unify(data, Compound("tuple", parts), at, "match: tuple pattern")
                 for inner, part in zip(patterns, parts, strict=True):
                     self.pattern(inner, part, at)
             case PatternConstructor(constructor, patterns):
-                definition = self.data(constructor.belong_to, at)
-                holes: dict[str, Term] = {name: Hole() for name in definition.type_vars}
-                self.unify(data, Made(definition.header, tuple(holes.values())), at, f"match: {constructor.name_hint}")
+                adt = self.data(constructor.belong_to, at)
+                holes: dict[str, Term] = {name: Hole() for name in adt.type_vars}
+                self.unify(data, Compound(adt.header, tuple(holes.values())), at, f"match: {constructor.name_hint}")
                 if len(patterns) != len(constructor.inputs):
-                    wanted = f"{len(constructor.inputs)} patterns in {constructor.name_hint}"
-                    raise FrontendError(message("match", wanted, str(len(patterns)), location_of(at.span)))
+                    expected = f"{len(constructor.inputs)} patterns in {constructor.name_hint}"
+                    raise FrontendError(message("match", expected, str(len(patterns)), location_of(at.span)))
                 for inner, type_ in zip(patterns, constructor.inputs, strict=True):
                     self.pattern(inner, term_of(type_, holes), at)
             case _:
                 return
 
-    # What waits.
+    # Expressions that wait.
 
     def _later(self, node: Expr) -> Term:
-        """The type of a node as its parts decide it; a hole while they do not."""
+        """Return the type of a node if its parts decide it; else a hole, and let the node wait."""
         if (term := self._of_parts(node)) is not None:
             return term
         self._waiting[node] = Hole()
@@ -347,17 +347,17 @@ class Inference:
                 return reduce(joined, known) if len(known) == len(types) and self._agree(node) else None
 
     def _agree(self, node: Expr) -> bool:
-        """Have the branches of a conditional be of one type, but for open extents."""
+        """Unify the types of a conditional's branches, up to open extents."""
         first, *others = scoped(node)
         for branch in others:
             self.unify(self.terms[first], self.terms[branch], branch, _name(node))
         return True
 
     def _settle(self, partly: bool = False) -> None:
-        """Type what waits, as far as operands got known; then with what operators imply of their operands, and with
-        branches of one type.
+        """Type the waiting expressions whose operands are known by now; then use the types that operators imply, and
+        those of other branches.
 
-        Raises FrontendError for what is left, unless only a part is wanted.
+        Raises FrontendError for expressions that remain, unless `partly`.
         """
         while self._waiting:
             typed = [(node, term) for node in self._waiting if (term := self._of_parts(node)) is not None]
@@ -376,7 +376,7 @@ class Inference:
         return FrontendError(message(_name(node), "operands of known types", f"{_name(unknown)} of type _", at))
 
     def _implied(self, node: Expr) -> bool:
-        """Return whether the operator implies the type of an operand that is not known."""
+        """Set the types that an operator implies of its unknown operands; return whether there are any."""
         if not isinstance(node, Call) or not isinstance(node.op, Op):
             return False
         types = [resolved(self.terms[arg]) for arg in node.args]
@@ -388,7 +388,7 @@ class Inference:
         return changed
 
     def _agreed(self) -> bool:
-        """Return whether a conditional waits, which is then of the type of its first branch, as all its branches."""
+        """Give a waiting conditional, and its branches, the type of its first branch; return whether there is one."""
         node = next((node for node in self._waiting if isinstance(node, If | Match)), None)
         if node is None:
             return False
@@ -400,20 +400,20 @@ class Inference:
 def operand_types(
     operator: type[Operator], types: Sequence[Attribute], absent: Sequence[bool], location: LocationAttr
 ) -> list[list[Tensor]]:
-    """The tensor types in each declared operand, for the types of a call's arguments."""
+    """Return the tensor types in each declared operand, for the types of a call's arguments."""
     groups: list[list[Tensor]] = []
     for declared, type_ in zip(operator.operand_groups(), grouped(operator, types, absent, location), strict=True):
-        inside = () if type_ is None else fields_of(type_) if declared.variadic else (type_,)
-        if inside is None or not all(isinstance(t, TensorType) for t in inside):
-            wanted = "a tuple of tensors" if declared.variadic else "a tensor"
-            got = spelled(type_) if type_ is not None else "nothing"
-            raise FrontendError(message(name_of(operator), f"{wanted} as {declared.name}", got, location))
-        groups.append([cast(Tensor, t) for t in inside])
+        tensors = () if type_ is None else fields_of(type_) if declared.variadic else (type_,)
+        if tensors is None or not all(isinstance(t, TensorType) for t in tensors):
+            expected = "a tuple of tensors" if declared.variadic else "a tensor"
+            actual = spelled(type_) if type_ is not None else "nothing"
+            raise FrontendError(message(name_of(operator), f"{expected} as {declared.name}", actual, location))
+        groups.append([cast(Tensor, t) for t in tensors])
     return groups
 
 
 def _is_whole(type_: Attribute) -> bool:
-    """Return whether an annotation leaves nothing to be found."""
+    """Return whether an annotation has no holes."""
     return isinstance(term_of(type_), Attribute)
 
 

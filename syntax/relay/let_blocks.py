@@ -1,4 +1,4 @@
-"""Ops that lets hold, moved into let-blocks: runs that only compute, and runs that may do more."""
+"""Ops of lets, moved into let-blocks, in pure and impure runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of all expressions: a span and identity, as TVM's objects have."""
+"""The base of all expressions: a span and identity, as in TVM."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ AnySpan: TypeAlias = Span | SequentialSpan | None
 
 class Node:
     span: AnySpan = None
-    """The source of the node. Not a dataclass field here, so that in subclasses it is the last argument, as in TVM."""
+    """The source of the node. It is no dataclass field here so that subclasses have it as last argument, as in TVM."""
 
     def same_as(self, other: object) -> bool:
-        """Return whether it is the same object."""
+        """Return whether `other` is this very object."""
         return self is other

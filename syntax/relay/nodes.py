@@ -1,4 +1,4 @@
-"""The table of nodes: what an expression of each class binds and is made of, and the walks that read it."""
+"""The table of nodes, with the variables and parts of expressions of each class, and the walks that read it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Kind:
     """A class of nodes: the fields that hold expressions, or sequences of them, in the order of TVM's visitors."""
 
     name: str
-    """As in TVM's `visit_call`."""
+    """The name in TVM's visitors: `call` for `visit_call`."""
     binds: Sequence[str] = ()
-    """Fields of variables that are bound."""
+    """The fields with variables that the node binds."""
     reads: Sequence[str] = ()
-    """Fields of what is computed in the scope of the node."""
+    """The fields whose expressions are computed in the scope of the node."""
     opens: Sequence[str] = ()
-    """Fields of what has scopes of its own. A clause binds the variables of its pattern, and opens a scope."""
+    """The fields whose parts have own scopes. A clause binds the variables of its pattern and opens a scope."""
 
 
 _KINDS: dict[type[Expr], Kind] = {
@@ -69,69 +69,69 @@ _OTHER = Kind("")
 
 
 def kind_of(node: Expr) -> Kind:
-    """Return the row of a node's class; one without name and fields for what is no expression of Relay."""
+    """Return the row of a node's class; an empty one if it is no expression of Relay."""
     return _KINDS.get(type(node), _OTHER)
 
 
 def is_leaf(node: Expr) -> bool:
-    """Return whether nodes of this class are made of no others."""
+    """Return whether nodes of this class have no parts."""
     kind = kind_of(node)
     return not kind.reads and not kind.opens
 
 
-def _held(node: Expr, fields: Sequence[str]) -> list[Any]:
-    """The expressions, and clauses, in some fields of a node."""
-    held: list[Any] = []
+def _parts(node: Expr, fields: Sequence[str]) -> list[Any]:
+    """Return the expressions, and clauses, in some fields of a node."""
+    parts: list[Any] = []
     for name in fields:
         value: Any = getattr(node, name)
         if isinstance(value, Expr):
-            held.append(value)
+            parts.append(value)
         else:
-            held += value
-    return held
+            parts += value
+    return parts
 
 
 def children(node: Expr) -> Sequence[Expr]:
-    """The expressions that a node is made of, in TVM's order; the variables it binds are not among them."""
+    """Return the parts of a node in TVM's order, without the variables that it binds."""
     if isinstance(node, Call):
-        # Arguments come before what is called, as TVM's printer and graph executor count them.
+        # Arguments come before the callee, as TVM's printer and graph executor number them.
         return (*node.args, node.op)
     kind = kind_of(node)
-    return [*_held(node, kind.reads), *scoped(node)] if kind.opens else _held(node, kind.reads)
+    return [*_parts(node, kind.reads), *scoped(node)] if kind.opens else _parts(node, kind.reads)
 
 
 def scoped(node: Expr) -> list[Expr]:
-    """The parts of a node that have scopes of their own: the body of a function, branches, results of clauses."""
-    return [part.rhs if isinstance(part, Clause) else part for part in _held(node, kind_of(node).opens)]
+    """Return the parts of a node that have own scopes: the body of a function, branches, results of clauses."""
+    return [part.rhs if isinstance(part, Clause) else part for part in _parts(node, kind_of(node).opens)]
 
 
 def placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
     """Yield each part of a node, with the number of the scope that the node opens for it, or None."""
-    yield from ((part, None) for part in _held(node, kind_of(node).reads))
+    yield from ((part, None) for part in _parts(node, kind_of(node).reads))
     yield from ((part, index) for index, part in enumerate(scoped(node)))
 
 
 def visited(node: Expr) -> Sequence[Expr]:
-    """The nodes that TVM's visitors go to: callees before arguments, variables before what they are bound in."""
+    """Return the nodes in the order of TVM's visitors: callees before arguments, variables before their readers."""
     if isinstance(node, Match):
         return [node.data, *(part for clause in node.clauses for part in (*pattern_vars(clause.lhs), clause.rhs))]
     kind = kind_of(node)
-    return _held(node, (*kind.binds, *kind.reads, *kind.opens))
+    return _parts(node, (*kind.binds, *kind.reads, *kind.opens))
 
 
 def binds(node: Expr) -> list[Var]:
-    """The variables that a node binds."""
+    """Return the variables that a node binds."""
     if isinstance(node, Match):
         return [var for clause in node.clauses for var in pattern_vars(clause.lhs)]
-    return _held(node, kind_of(node).binds)
+    return _parts(node, kind_of(node).binds)
 
 
 def changed(
     node: Expr, new: Callable[[Expr], Any], pattern: Callable[[Pattern], Pattern] | None = None
 ) -> dict[str, Any]:
-    """The fields of a node that hold something else after `new`, which gets the parts in the order of `visited`.
+    """Return the fields of a node that `new` changes; it gets the parts in the order of `visited`.
 
-    pattern: gives the patterns of clauses; without it, what the node binds stays.
+    pattern: returns new patterns of clauses; without it, the variables that the node binds stay.
     """
     kind = kind_of(node)
     parts: dict[str, Any] = {}
@@ -153,13 +153,13 @@ def _after(value: Any, new: Callable[[Expr], Any], pattern: Callable[[Pattern], 
 
 
 def mapped(items: Sequence[T], change: Callable[[T], T]) -> Sequence[T]:
-    """The items that `change` makes of others; the same sequence where each is the same object."""
+    """Return the results of `change` for items; the same sequence if each is the same object."""
     after = list(map(change, items))
     return items if all(map(is_, items, after)) else after
 
 
 def pattern_vars(pattern: Pattern) -> list[Var]:
-    """The variables that a pattern binds, in order."""
+    """Return the variables that a pattern binds, in order."""
     if isinstance(pattern, PatternVar):
         return [pattern.var]
     inner = pattern.patterns if isinstance(pattern, PatternConstructor | PatternTuple) else ()
@@ -167,7 +167,7 @@ def pattern_vars(pattern: Pattern) -> list[Var]:
 
 
 def with_vars(pattern: Pattern, renamed: Callable[[Var], Var]) -> Pattern:
-    """A pattern with other variables; the same one where they are not others."""
+    """Return a pattern with renamed variables; the same one if all are the same."""
     if isinstance(pattern, PatternVar):
         var = renamed(pattern.var)
         return pattern if var is pattern.var else PatternVar(var)
@@ -178,12 +178,12 @@ def with_vars(pattern: Pattern, renamed: Callable[[Var], Var]) -> Pattern:
 
 
 def post_order(root: Expr, apart: Iterable[Expr] = ()) -> Iterator[Expr]:
-    """Every node below `root` once, each after those it is made of; nodes `apart`, and what only they read, are not."""
+    """Yield every node below `root` once, after its parts, except nodes `apart` and those that only these read."""
     seen = set(apart)
     stack = [(root, iter(children(root)))]
     while stack:
-        node, rest = stack[-1]
-        for child in rest:
+        node, unvisited = stack[-1]
+        for child in unvisited:
             if child not in seen:
                 stack.append((child, iter(children(child))))
                 break
@@ -195,7 +195,7 @@ def post_order(root: Expr, apart: Iterable[Expr] = ()) -> Iterator[Expr]:
 
 
 def free_vars(root: Expr) -> list[Var]:
-    """The variables that `root` reads and nothing in it binds, in the order of first reading."""
+    """Return the variables that `root` reads and nothing in it binds, in the order of first use."""
     nodes = list(post_order(root))
     bound = {var for node in nodes for var in binds(node)}
     return [node for node in nodes if isinstance(node, Var) and node not in bound]

@@ -1,4 +1,4 @@
-"""Attributes that users set on operators, under TVM's keys (`FTVMLegalize`, `target.<compiler>`, ..) or their own."""
+"""Attributes that you can set on operators, under TVM's keys (`FTVMLegalize`, `target.<compiler>`, ..) or your own."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _attrs: dict[tuple[str, str], tuple[int, Any]] = {}
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
-    """Say something of an operator; of several values that of the highest level holds, among equals the last one.
+    """Set an attribute of an operator; the value with the highest level wins, the last one among equals.
 
-    Without a value, a decorator of a function that is the value.
+    Without a value, this returns a decorator, and the decorated function is the value.
     """
 
-    def register(given: Any) -> Any:
+    def register(attribute: Any) -> Any:
         entry = _attrs.get((op_name, attr_key))
         if entry is None or level >= entry[0]:
-            _attrs[op_name, attr_key] = level, given
-        return given
+            _attrs[op_name, attr_key] = level, attribute
+        return attribute
 
     return register if value is None else register(value)
 
@@ -38,10 +38,10 @@ def op_attr(op_name: str, attr_key: str) -> Any:
 
 
 def reset_op_attr(op_name: str, attr_key: str) -> None:
-    """Forget what was said of an operator under a key."""
+    """Remove the attribute set for an operator under a key."""
     _attrs.pop((op_name, attr_key), None)
 
 
 def operators_with(attr_key: str) -> dict[str, Any]:
-    """The operators of which something was said under a key, and what."""
+    """Return operator -> value for all operators that have an attribute under a key."""
     return {op: value for (op, key), (_, value) in _attrs.items() if key == attr_key}

@@ -1,4 +1,4 @@
-"""Operators by TVM's names: how a call's arguments and attributes become those of an op."""
+"""Operators by TVM's names: conversion of a call's arguments and attributes to those of an op."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ T = TypeVar("T")
 
 _PREFIX = "relay."
 _PAIRS = {"pad_width", "paddings", "crops"}
-"""Lists of ints that TVM writes as lists of pairs."""
+"""The lists of ints that TVM writes as lists of pairs."""
 _SECTIONS = "indices_or_sections"
-"""An int stands for so many equal parts, a list for where parts begin."""
+"""An attribute that is the number of equal parts if it is an int, and the indices where parts begin if it is a list."""
 
 
 def operator_names() -> tuple[str, ...]:
-    """TVM's names of all operators."""
+    """Return TVM's names of all operators."""
     return tuple(operators())
 
 
 def name_of(cls: type[Operator]) -> str:
-    """TVM's name of an operator."""
+    """Return TVM's name of an operator."""
     return cls.name.removeprefix(_PREFIX)
 
 
 def operator_named(name: str) -> type[Operator]:
-    """The class of an operator; raises FrontendError for an unknown name."""
+    """Return the class of an operator; raises FrontendError for an unknown name."""
     operator = operators().get(name)
     if operator is None:
         hint = did_you_mean(name, operators())
@@ -71,16 +71,16 @@ _SAMPLES = (
 
 @cache
 def attribute_kinds(cls: type[Operator]) -> Mapping[str, tuple[str, ...]]:
-    """Attribute -> what it may be."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return attribute -> the kinds of values that it accepts."""
+    kinds_of: dict[str, tuple[str, ...]] = {}
     for name, definition in cls.declared_attributes().items():
         default = definition.default_value
         if isinstance(default, IntegerAttr):
-            found[name] = ("a bool" if cast("IntegerAttr[Any]", default).type == i1 else "an int",)
+            kinds_of[name] = ("a bool" if cast("IntegerAttr[Any]", default).type == i1 else "an int",)
             continue
-        kinds = tuple(kind for kind, sample in _SAMPLES if definition.constr.verifies(sample))
-        found[name] = tuple(k for k in kinds if k != "a bool") if "an int" in kinds else kinds
-    return found
+        accepted = tuple(kind for kind, sample in _SAMPLES if definition.constr.verifies(sample))
+        kinds_of[name] = tuple(k for k in accepted if k != "a bool") if "an int" in accepted else accepted
+    return kinds_of
 
 
 def takes_sizes(cls: type[Operator], key: str) -> bool:
@@ -89,32 +89,32 @@ def takes_sizes(cls: type[Operator], key: str) -> bool:
 
 
 def attributes_of(
-    cls: type[Operator], given: Mapping[str, Any], location: LocationAttr | None = None
+    cls: type[Operator], attrs: Mapping[str, Any], location: LocationAttr | None = None
 ) -> dict[str, Value]:
-    """The values of attributes, as the operator declares them: an int where a list is declared is a list of one.
+    """Return the values of attributes in the kinds that the operator declares; an int may stand for a list of one.
 
     Raises FrontendError for an unknown attribute, a missing one and a value of another kind.
     """
     kinds, name = attribute_kinds(cls), name_of(cls)
-    if unknown := sorted(set(given) - set(kinds)):
+    if unknown := sorted(set(attrs) - set(kinds)):
         known = ", ".join(kinds) or "none"
         raise FrontendError(message(name, f"attributes among {known}", ", ".join(unknown), location))
-    found: dict[str, Value] = {}
-    if "sections" in kinds and isinstance(given.get(_SECTIONS), int):
-        given = {**given, "sections": True}
+    values: dict[str, Value] = {}
+    if "sections" in kinds and isinstance(attrs.get(_SECTIONS), int):
+        attrs = {**attrs, "sections": True}
     for key, definition in cls.declared_attributes().items():
-        value = given.get(key)
+        value = attrs.get(key)
         if value is not None:
-            found[key] = _converted(cls, key, value, kinds[key], location)
+            values[key] = _converted(cls, key, value, kinds[key], location)
         elif definition.default_value is None and not isinstance(definition, OptPropertyDef):
             raise FrontendError(message(name, f"attribute {key}", "none", location))
-    return found
+    return values
 
 
 def _converted(cls: type[Operator], key: str, value: Any, kinds: Sequence[str], location: LocationAttr | None) -> Value:
-    given: Any = _plain(value)
-    many = isinstance(given, list)
-    items: list[Any] = _flat(cast("list[Any]", given)) if many else [given]
+    plain: Any = _plain(value)
+    many = isinstance(plain, list)
+    items: list[Any] = _flat(cast("list[Any]", plain)) if many else [plain]
     if any(isinstance(item, SizeExpr) for item in items):
         if not takes_sizes(cls, key) or not all(isinstance(item, int | SizeExpr) for item in items):
             raise FrontendError(
@@ -131,20 +131,20 @@ def _converted(cls: type[Operator], key: str, value: Any, kinds: Sequence[str], 
                 return int(items[0])
             case "a float" if numbers and not many:
                 return float(items[0])
-            case "a string" if isinstance(given, str):
-                return given
+            case "a string" if isinstance(plain, str):
+                return plain
             case "a list of ints" if whole:
                 return [int(item) for item in items]
             case "a list of floats" if numbers:
                 return [float(item) for item in items]
             case _:
                 continue
-    wanted = f"{' or '.join(kinds)} for {key}"
-    raise FrontendError(message(name_of(cls), wanted, repr(cast(object, given)), location))
+    expected = f"{' or '.join(kinds)} for {key}"
+    raise FrontendError(message(name_of(cls), expected, repr(cast(object, plain)), location))
 
 
 def _plain(value: Any) -> Any:
-    """A value of numpy's, or a constant's, as Python has it; sequences as lists."""
+    """Return a value of numpy or of a constant in Python's types; sequences become lists."""
     match value:
         case Constant():
             return value.data.tolist()
@@ -159,44 +159,44 @@ def _plain(value: Any) -> Any:
 
 
 def _flat(values: list[Any]) -> list[Any]:
-    """Numbers, those of pairs one after the other."""
+    """Return a flat list of the numbers in nested lists."""
     return [x for item in values for x in (_flat(cast("list[Any]", item)) if isinstance(item, list) else [item])]
 
 
 def is_absent(expr: Expr) -> bool:
-    """Return whether an argument stands for an optional one that is left out: `()`."""
+    """Return whether an argument is `()`, which stands for an omitted optional one."""
     return isinstance(expr, Tuple) and not expr.fields
 
 
 def grouped(
     cls: type[Operator], args: Sequence[T], absent: Sequence[bool], location: LocationAttr | None = None
 ) -> list[T | None]:
-    """One argument for each declared operand, None for an optional one that is left out.
+    """Return one argument for each declared operand, None for an omitted optional one.
 
     Raises FrontendError when there are too few or too many.
     """
     declared = cls.operand_groups()
-    least = sum(1 for group in declared if not group.optional)
-    if not least <= len(args) <= len(declared):
-        wanted = str(least) if least == len(declared) else f"{least} to {len(declared)}"
+    required = sum(1 for group in declared if not group.optional)
+    if not required <= len(args) <= len(declared):
+        expected = str(required) if required == len(declared) else f"{required} to {len(declared)}"
         names = ", ".join(group.name for group in declared)
-        raise FrontendError(message(name_of(cls), f"{wanted} arguments ({names})", str(len(args)), location))
-    found: list[T | None] = []
+        raise FrontendError(message(name_of(cls), f"{expected} arguments ({names})", str(len(args)), location))
+    groups: list[T | None] = []
     for group, arg, missing in zip(declared, args, absent, strict=False):
-        found.append(None if group.optional and missing else arg)
-    return found + [None] * (len(declared) - len(found))
+        groups.append(None if group.optional and missing else arg)
+    return groups + [None] * (len(declared) - len(groups))
 
 
 def call_of(op: Operator) -> tuple[Op, list[tuple[int, ...] | int | None], dict[str, Any]]:
-    """The callee, the places of its operands by argument, and the attributes that differ from their defaults."""
+    """Return the callee, the operand indices of each argument, and the attributes that differ from their defaults."""
     sig, given = op.signature, op.properties
-    places = sig.arguments(list(range(len(op.operands))))
-    while places and places[-1] is None:
-        places.pop()
+    operands = sig.arguments(list(range(len(op.operands))))
+    while operands and operands[-1] is None:
+        operands.pop()
     declared = type(op).declared_attributes()
     attrs = {key: sig.get(key) for key, d in declared.items() if key in given and given[key] != d.default_value}
     for key in _PAIRS & attrs.keys():
         attrs[key] = tuple(zip(attrs[key][::2], attrs[key][1::2], strict=True))
     if attrs.pop("sections", False):
         (attrs[_SECTIONS],) = attrs[_SECTIONS]
-    return Op(name_of(type(op))), places, attrs
+    return Op(name_of(type(op))), operands, attrs

@@ -1,4 +1,4 @@
-"""Locations of expressions: from their spans and back, and names for those that have none."""
+"""Locations of expressions: from spans and back, and names for expressions without spans."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .expr import AnySpan, Expr
 
 
 def location_of(span: AnySpan) -> LocationAttr:
-    """The location of a span; unknown without one."""
+    """Return the location of a span; unknown without one."""
     return span.location if span is not None else UNKNOWN_LOC
 
 
 def span_of(location: LocationAttr) -> AnySpan:
-    """The span of a location, without what nobody wrote."""
+    """Return the span of a location, without the parts that nobody wrote."""
     written = [leaf for leaf in leaves(location) if not _is_unwritten(leaf)]
     if len(written) == 1:
         return Span.of(written[0])
@@ -36,15 +36,15 @@ class Places:
         self._spans = spans_enabled()
 
     def of(self, expr: Expr, name: str) -> LocationAttr:
-        """The location of an expression; without a span that of `name` and how many had it before: `nn.dense_0`."""
+        """Return the location of an expression; without a span, it is `name` and a running number: `nn.dense_0`."""
         if expr.span is None:
             self._count[name] += 1
             name = f"{name}_{self._count[name] - 1}"
         return self.named(expr.span, name)
 
     def named(self, span: AnySpan, name: str) -> LocationAttr:
-        """The location of a span; without one that of a name which is unique already."""
+        """Return the location of a span; without one, it is `name`, which must be unique."""
         if not self._spans:
             return UNKNOWN_LOC
-        given = location_of(span)
-        return given if is_known(given) else layer_location(name, UNWRITTEN, 0)
+        location = location_of(span)
+        return location if is_known(location) else layer_location(name, UNWRITTEN, 0)

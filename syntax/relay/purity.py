@@ -1,4 +1,4 @@
-"""Calls that may read or write references, as far as expressions tell: functions by what is written in them."""
+"""Calls that may read or write references, as far as the bodies of functions tell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .nodes import post_order
 
 
 class Purity:
-    """Says of calls whether they only compute. A function that somebody passes in may do anything."""
+    """The purity of calls: pure ones only compute. A function that is an argument may do anything."""
 
     def __init__(self, program: Program):
         self._impure: set[str] = set()
@@ -32,7 +32,7 @@ class Purity:
     def is_pure(self, function: Function) -> bool:
         """Return whether a call of `function` only computes."""
         if function not in self._known:
-            # A function that calls itself is pure if nothing else in it is not.
+            # A function that calls itself is pure if everything else in it is.
             self._known[function] = True
             self._known[function] = not any(self._has_effect(node) for node in post_order(function.body))
         return self._known[function]

@@ -1,6 +1,7 @@
-"""In which scope each expression of a graph is computed: the innermost one around all that read it.
+"""The scope in which each expression of a graph is computed: the innermost one around all its readers.
 
-A scope is the body of a function, a branch or a clause. So what two branches share is computed before them, once.
+A scope is the body of a function, a branch or a clause. So an expression that two branches share is computed before
+them, once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .nodes import free_vars, is_leaf, placed, post_order
 
 
 class Scope:
-    """A scope in others. `jump` leads far up, so that ways up are short."""
+    """A scope within others. `jump` leads far up, so that walks up are short."""
 
     def __init__(self, parent: Self | None = None):
         self.parent = parent
@@ -24,7 +25,7 @@ class Scope:
             self.jump = far if parent.depth - near.depth == near.depth - far.depth else parent
 
     def around(self, other: Self) -> Self:
-        """The innermost scope around this one and another, or that one of them which is around the other."""
+        """Return the innermost scope that contains, or is, this one and another."""
         here = self
         while here is not other:
             if here.depth < other.depth:
@@ -35,8 +36,8 @@ class Scope:
             else:
                 assert here.parent is not None
                 assert other.parent is not None
-                apart = here.jump is not other.jump
-                here, other = (here.jump, other.jump) if apart else (here.parent, other.parent)
+                differ = here.jump is not other.jump
+                here, other = (here.jump, other.jump) if differ else (here.parent, other.parent)
         return here
 
 
@@ -46,21 +47,21 @@ ScopeT = TypeVar("ScopeT", bound=Scope)
 def innermost(
     root: Expr, outermost: ScopeT, parts: Callable[[Expr, ScopeT], Iterable[tuple[Expr, ScopeT]]]
 ) -> dict[Expr, ScopeT]:
-    """The innermost scope around all that read an expression, for each below `root`.
+    """Return the innermost scope around all readers of each expression below `root`.
 
-    parts: gives the parts of a node that is in a scope, with the scopes that these are read in. It is called once for
-    each node, after all that read the node.
+    parts: returns the parts of a node in a scope, with the scopes in which the node reads them. It is called once for
+    each node, after the readers of the node.
     """
     inside = {root: outermost}
     for node in reversed(list(post_order(root))):
         for child, scope in parts(node, inside[node]):
-            known = inside.get(child)
-            inside[child] = scope if known is None or known is scope else known.around(scope)
+            enclosing = inside.get(child)
+            inside[child] = scope if enclosing is None or enclosing is scope else enclosing.around(scope)
     return inside
 
 
 def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, int], Scope]]:
-    """The scope of each expression in a function, and the scopes that expressions open."""
+    """Return the scope of each expression in a function, and the scopes that expressions open."""
     opened: dict[tuple[Expr, int], Scope] = {(function, 0): Scope()}
 
     def parts(node: Expr, here: Scope) -> Iterator[tuple[Expr, Scope]]:
@@ -73,7 +74,7 @@ def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, i
 
 
 def shares_within_scopes(root: Expr) -> bool:
-    """Return whether what several expressions read is read in one scope, unless a let binds it (basic-block form)."""
+    """Return whether all readers of each expression are in one scope, unless a let binds it (basic-block form)."""
     function = root if isinstance(root, Function) else Function(free_vars(root), root)
     inside, opened = scopes_of(function)
     for node in post_order(function.body):

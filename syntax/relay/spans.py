@@ -1,4 +1,4 @@
-"""Spans of expressions: what collects and fills those of everything between an expression and its inputs."""
+"""Spans of expressions: functions that collect and fill those of everything between an expression and its inputs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from .nodes import visited
 
 
 def visit(entry: Expr, inputs: Iterable[Expr], see: Callable[[Expr, bool], bool]) -> None:
-    """Call `see(expression, is it an input)` for `entry` and all it is made of, pre-order, once each.
+    """Call `see(expression, is it an input)` for `entry` and everything in it, pre-order, once each.
 
-    Inputs, and expressions for which `see` says False, are not looked into. The order is that of TVM's visitors.
+    The parts of inputs, and of expressions for which `see` returns False, are skipped. The order is that of TVM's
+    visitors.
     """
     ends, seen = set(inputs), set[Expr]()
     stack = [entry]
@@ -26,20 +27,20 @@ def visit(entry: Expr, inputs: Iterable[Expr], see: Callable[[Expr, bool], bool]
 
 
 def collect(entry: Expr, inputs: Iterable[Expr] = ()) -> SequentialSpan:
-    """The spans from `entry` up to `inputs`, theirs included, pre-order."""
-    found: list[Span | SequentialSpan] = []
+    """Return the spans from `entry` up to and including `inputs`, pre-order."""
+    spans: list[Span | SequentialSpan] = []
 
     def see(node: Expr, _: bool) -> bool:
         if node.span is not None:
-            found.append(node.span)
+            spans.append(node.span)
         return True
 
     visit(entry, inputs, see)
-    return SequentialSpan(found)
+    return SequentialSpan(spans)
 
 
 def fill(entry: Expr, inputs: Iterable[Expr], span: AnySpan) -> None:
-    """Give `span` to all from `entry` up to but without `inputs`; operators have none."""
+    """Set `span` on everything from `entry` up to and excluding `inputs`, except operators."""
 
     def see(node: Expr, is_input: bool) -> bool:
         if not is_input and not isinstance(node, Op):
@@ -50,7 +51,7 @@ def fill(entry: Expr, inputs: Iterable[Expr], span: AnySpan) -> None:
 
 
 def fill_empty(entry: Expr, span: AnySpan) -> None:
-    """Give `span` to what `entry` is made of, up to what has a span: that belongs to an earlier layer."""
+    """Set `span` on everything in `entry`, up to expressions with a span, which belong to an earlier layer."""
 
     def see(node: Expr, _: bool) -> bool:
         if node.span is not None:

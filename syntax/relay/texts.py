@@ -1,4 +1,4 @@
-"""Text of expressions: a printer stands on their classes, so that these are told of it."""
+"""Text of expressions: their classes cannot import the printer, which needs them, so that it is registered here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class ExprPrinter(Protocol):
-    """Makes text of expressions; the package `text` is one."""
+    """A printer of expressions; the package `text` is one."""
 
     def astext(self, node: Any, show_meta_data: bool = True, annotate: Callable[[Any], str] | None = None) -> str: ...
 
@@ -18,7 +18,7 @@ _loaders: list[Callable[[], ExprPrinter]] = []
 
 
 def print_with(load: Callable[[], ExprPrinter]) -> None:
-    """Have expressions be printed by what `load` returns, which is called when there is something to print."""
+    """Set the printer of expressions to the result of `load`, which is called when there is something to print."""
     _loaders.append(load)
 
 

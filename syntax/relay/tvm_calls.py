@@ -1,4 +1,4 @@
-"""Calls of operators as TVM has them, which are several calls of operators here."""
+"""Calls of TVM's operators that are several calls of operators here."""
 
 from __future__ import annotations
 
@@ -22,62 +22,62 @@ def _vector(*numbers: int) -> Constant:
 
 
 def argwhere(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Expr:
-    """The points of the elements that are not 0, (?, rank) of int32."""
-    both = _call("padded_argwhere", *args, **attrs)
-    points, number = (TupleGetItem(both, index) for index in range(2))
+    """Return the indices of the elements that are not 0, (?, rank) of int32."""
+    padded = _call("padded_argwhere", *args, **attrs)
+    points, number = (TupleGetItem(padded, index) for index in range(2))
     end = _call("reshape", number, newshape=[1])
     return _call("cast", _call("dyn.strided_slice", points, _vector(0), end, _vector(1)), dtype="int32")
 
 
 def unique(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
-    """The distinct elements, padded; where each is first, which each one is, how many there are; how often each is."""
-    rest = dict(attrs)
-    counts = rest.pop("return_counts", False)
-    whole = _call("padded_unique", *args, **rest)
-    fields: list[Expr] = [TupleGetItem(whole, 0)]
+    """Return the distinct elements, padded; their first positions, the inverse, their number; and their counts."""
+    others = dict(attrs)
+    counts = others.pop("return_counts", False)
+    padded = _call("padded_unique", *args, **others)
+    fields: list[Expr] = [TupleGetItem(padded, 0)]
     for index in (1, 2, 4, 3) if counts else (1, 2, 4):
-        field = _call("cast", TupleGetItem(whole, index), dtype="int32")
+        field = _call("cast", TupleGetItem(padded, index), dtype="int32")
         fields.append(_call("reshape", field, newshape=[1]) if index == 4 else field)
     return Tuple(fields)
 
 
 def arange(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Expr | None:
-    """Of three operands; None of none, where attributes say what they do."""
+    """Return the call for three operands; None without operands, when attributes say the same."""
     if not args:
         return None
-    rest = {key: value for key, value in attrs.items() if key not in ("start", "stop", "step")}
+    others = {key: value for key, value in attrs.items() if key not in ("start", "stop", "step")}
     if len(args) == 3 and all(isinstance(arg, Constant) for arg in args):
         numbers = (float(arg.data.item()) for arg in args if isinstance(arg, Constant))
-        return _call("arange", **dict(zip(("start", "stop", "step"), numbers, strict=True)), **rest)
-    return _call("dyn.arange", *args, **rest)
+        return _call("arange", **dict(zip(("start", "stop", "step"), numbers, strict=True)), **others)
+    return _call("dyn.arange", *args, **others)
 
 
 _FRACTION = {"float32": 23, "float64": 52}
-"""Random bits of a number in [0, 1)."""
+"""The random bits of a number in [0, 1)."""
 
 
 def _fractions(key: Expr, shape: Any, dtype: str) -> tuple[Expr, Expr]:
-    """The key for the next use, and numbers in [0, 1)."""
+    """Return the key for the next use, and numbers in [0, 1)."""
     if dtype not in _FRACTION:
         raise FrontendError(f"random: expected a dtype among {', '.join(_FRACTION)}, got {dtype}")
     bits = _FRACTION[dtype]
-    whole = _call("random.threefry_generate", key, out_shape=shape)
-    kept = _call("right_shift", TupleGetItem(whole, 1), Constant(np.array(64 - bits, np.uint64)))
+    generated = _call("random.threefry_generate", key, out_shape=shape)
+    high = _call("right_shift", TupleGetItem(generated, 1), Constant(np.array(64 - bits, np.uint64)))
     step = Constant(np.array(2.0**-bits, dtype))
-    return TupleGetItem(whole, 0), _call("multiply", _call("cast", kept, dtype=dtype), step)
+    return TupleGetItem(generated, 0), _call("multiply", _call("cast", high, dtype=dtype), step)
 
 
 def uniform(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
-    """The key for the next use, and numbers from the second operand to below the third one."""
+    """Return the key for the next use, and numbers from the second operand to below the third one."""
     key, low, high = args
-    after, numbers = _fractions(key, attrs["out_shape"], attrs["out_dtype"])
-    return Tuple([after, _call("add", _call("multiply", numbers, _call("subtract", high, low)), low)])
+    next_key, numbers = _fractions(key, attrs["out_shape"], attrs["out_dtype"])
+    return Tuple([next_key, _call("add", _call("multiply", numbers, _call("subtract", high, low)), low)])
 
 
 def normal(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
-    """The key for the next use, and normally distributed numbers, by Box and Muller's transform of two even ones."""
+    """Return the key for the next use, and normal numbers by the Box-Muller transform of two uniform ones."""
     (key, mean, scale), dtype = args, attrs["out_dtype"]
-    after, numbers = _fractions(key, [2, *attrs["out_shape"]], dtype)
+    next_key, numbers = _fractions(key, [2, *attrs["out_shape"]], dtype)
     one, minus_two, turn = (Constant(np.array(number, dtype)) for number in (1, -2, 2 * np.pi))
     first, second = (
         _call("squeeze", _call("strided_slice", numbers, begin=[row], end=[row + 1], axes=[0]), axis=[0])
@@ -85,27 +85,27 @@ def normal(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
     )
     radius = _call("sqrt", _call("multiply", minus_two, _call("log", _call("subtract", one, first))))
     standard = _call("multiply", radius, _call("sin", _call("multiply", turn, second)))
-    return Tuple([after, _call("add", _call("multiply", standard, scale), mean)])
+    return Tuple([next_key, _call("add", _call("multiply", standard, scale), mean)])
 
 
 def _bitserial(product: str, data_bits: str, *attributes: str) -> Form:
-    """A product of the lowest bits of integers, of which `unipolar` weights have -1 for a bit that is not set."""
+    """Return the form of a product of the lowest bits of integers; in `unipolar` weights, a bit of 0 means -1."""
 
     def form(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Expr:
         dtype = attrs.get("out_dtype") or "int16"
 
-        def whole(number: int) -> Constant:
+        def constant(number: int) -> Constant:
             return Constant(np.array(number, dtype))
 
         def low(value: Expr, bits: int) -> Expr:
-            return _call("bitwise_and", _call("cast", value, dtype=dtype), whole((1 << bits) - 1))
+            return _call("bitwise_and", _call("cast", value, dtype=dtype), constant((1 << bits) - 1))
 
         data, weight = low(args[0], attrs.get(data_bits, 1)), low(args[1], attrs.get("weight_bits", 1))
         if attrs.get("unipolar", True):
-            most = whole((1 << attrs.get("weight_bits", 1)) - 1)
-            weight = _call("subtract", _call("multiply", weight, whole(2)), most)
-        rest = {key: attrs[key] for key in attributes if attrs.get(key) is not None}
-        return _call(product, data, weight, **rest, out_dtype=dtype)
+            ones = constant((1 << attrs.get("weight_bits", 1)) - 1)
+            weight = _call("subtract", _call("multiply", weight, constant(2)), ones)
+        others = {key: attrs[key] for key in attributes if attrs.get(key) is not None}
+        return _call(product, data, weight, **others, out_dtype=dtype)
 
     return form
 
@@ -124,4 +124,4 @@ CALLS: dict[str, Form] = {
     "nn.bitserial_dense": bitserial_dense,
     "nn.bitserial_conv2d": bitserial_conv2d,
 }
-"""TVM's name -> the expression for operands and attributes; None where there is an operator of that form."""
+"""TVM's name -> the expression for operands and attributes; None if there is an operator of that form."""

@@ -1,4 +1,4 @@
-"""Attributes as TVM writes them, where operators here have others that say the same."""
+"""TVM's attributes of operators that have different ones here with the same meaning."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .attrs import operators
 Attributes = dict[str, Any]
 
 _SAYS_NOTHING = ("auto_scheduler_rewritten_layout", "meta_schedule_original_shape", "keep_background")
-"""Attributes that TVM writes though they are empty."""
+"""The attributes that TVM writes even if they are empty."""
 
 
 def own_attributes(name: str, attrs: Mapping[str, Any]) -> Attributes:
-    """The attributes of a call, in this operator's words."""
-    found = {key: value for key, value in attrs.items() if key not in _SAYS_NOTHING or value}
+    """Return TVM's attributes of a call as those of our operator."""
+    own = {key: value for key, value in attrs.items() if key not in _SAYS_NOTHING or value}
     if (form := _FORMS.get(name)) is not None:
-        return form(found)
+        return form(own)
     if name.startswith("dyn."):
-        return _dynamic(name, found)
-    return found
+        return _dynamic(name, own)
+    return own
 
 
 def _dynamic(name: str, attrs: Attributes) -> Attributes:
-    """Without what operands say: in TVM it stands beside them, as they were when they were known, or open."""
+    """Return the attributes without those that operands replace; TVM keeps both."""
     operator = operators().get(name)
     if operator is None or not issubclass(operator, Dynamic):
         return attrs
@@ -57,14 +57,14 @@ _SIDES = {True: "RIGHT", False: "LEFT"}
 
 
 def _strided_slice(attrs: Attributes) -> Attributes:
-    """Of slices of other lengths than others, the missing ones take all; mode "size" has sizes for ends."""
+    """Complete lists that are shorter than others so that they take everything; in mode "size", ends are sizes."""
     mode = attrs.pop("slice_mode", "end")
     lists = [attrs.get(key) for key in ("begin", "end", "strides")]
     if mode not in ("end", "size"):
         return {**attrs, "slice_mode": mode}
-    if not all(one is None or isinstance(one, list | tuple) for one in lists):
+    if not all(values is None or isinstance(values, list | tuple) for values in lists):
         return attrs
-    begin, end, strides = (list(cast("Sequence[Any]", one or ())) for one in lists)
+    begin, end, strides = (list(cast("Sequence[Any]", values or ())) for values in lists)
     if mode == "size":
         end = [end_after(first, size) for first, size in zip(begin, end, strict=False)]
         strides = []
@@ -73,9 +73,9 @@ def _strided_slice(attrs: Attributes) -> Attributes:
     if not axes:
         attrs.pop("axes", None)
     strides += [1] * (count - len(strides))
-    for places, (forward, backward) in ((begin, (0, ALL)), (end, (ALL, -ALL))):
-        missing = strides[len(places) : count]
-        places += [forward if isinstance(step, int) and step > 0 else backward for step in missing]
+    for bounds, (forward, backward) in ((begin, (0, ALL)), (end, (ALL, -ALL))):
+        missing = strides[len(bounds) : count]
+        bounds += [forward if isinstance(step, int) and step > 0 else backward for step in missing]
     attrs |= {"begin": begin, "end": end}
     if attrs.pop("strides", None) is not None and strides != [1] * count:
         attrs["strides"] = strides

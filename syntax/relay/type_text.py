@@ -1,6 +1,6 @@
-"""Types as Relay text spells them: `Tensor[(1, ?), float32]`, `(int32, bool)`, `fn (A) -> List[A]`.
+"""Types in Relay text: `Tensor[(1, ?), float32]`, `(int32, bool)`, `fn (A) -> List[A]`.
 
-Of sizes that have names the expression is spelled, `Tensor[(batch, past + 1), float32]`.
+Sizes with names are expressions: `Tensor[(batch, past + 1), float32]`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...dialects.sizes.types import extents_of
 
 
 def spelled(type_: Attribute) -> str:
-    """The text of a type."""
+    """Return the text of a type."""
     match type_:
         case TensorType():
             dtype = _dtype(type_.element_type)
@@ -45,7 +45,7 @@ def spelled(type_: Attribute) -> str:
 
 
 def _dtype(element: Attribute) -> str:
-    """`float32`; `int8x4` where an element is a vector."""
+    """Return the name of an element type: `float32`, or `int8x4` for a vector."""
     if not isinstance(element, VectorType):
         return dtype_name(element)
     inner = cast(Attribute, element.element_type)

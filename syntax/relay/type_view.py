@@ -1,6 +1,6 @@
-"""Types with the fields that TVM gives them: `.shape`, `.dtype`, `.arg_types`, `.fields`, ..
+"""Types with TVM's fields: `.shape`, `.dtype`, `.arg_types`, `.fields`, ..
 
-A view stands for an attribute of xDSL's, which ops have: it is equal to it, and has what it has besides.
+A view stands for the xDSL attribute that ops have: it is equal to the attribute, and has all its fields, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Any:
 
 
 class Extent(int):
-    """An extent that is known, a plain int but for TVM's fields of integers."""
+    """A known extent: an int with TVM's fields of integers."""
 
     dtype: ClassVar[str] = "int32"
 
@@ -59,10 +59,10 @@ class TypeView:
         return getattr(self.attribute, name)
 
     def __eq__(self, other: object) -> bool:
-        there = plain(other)
-        if self.attribute == there:
+        attribute = plain(other)
+        if self.attribute == attribute:
             return True
-        return isinstance(there, Attribute) and types.numbered(self.attribute) == types.numbered(there)
+        return isinstance(attribute, Attribute) and types.numbered(self.attribute) == types.numbered(attribute)
 
     def __hash__(self) -> int:
         return hash(types.numbered(self.attribute))
@@ -74,33 +74,33 @@ class TypeView:
 
     @classmethod
     def over(cls, attribute: Attribute) -> TypeView:
-        """The view of an attribute."""
+        """Return the view of an attribute."""
         instance = cls.__new__(cls)
         TypeView.__init__(instance, attribute)
         return instance
 
 
 SPELLINGS: list[Callable[[object], Size | None]] = []
-"""Readers of extents in other levels' languages; each returns None for what it does not know."""
+"""Readers of extents in other levels' languages; each returns None for extents that it does not know."""
 
 
 _SHORT = {"uint1": "bool", "int": "int32", "uint": "uint32", "float": "float32"}
-"""Other texts that TVM takes for a dtype: without a number of bits there are 32."""
+"""Other names that TVM accepts for a dtype; without a number of bits, there are 32."""
 
 
 def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.TensorType[Attribute]:
-    """The type of a tensor. An extent may be a size, `te.size_var("n") + 1`, or the text of one, `"n + 1"`; any other
-    that is no number, such as `relay.Any()`, is open.
+    """Return the type of a tensor. An extent may be a size, `te.size_var("n") + 1`, or its text, `"n + 1"`; any other
+    object that is no number, such as `relay.Any()`, is an open extent.
 
     Raises FrontendError for an unknown dtype and a text that is no size.
     """
     dtype = _SHORT.get(dtype, dtype)
     if dtype not in DTYPES:
         raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
-    return tensor_of(DTYPES[dtype], [_given(extent) for extent in shape])
+    return tensor_of(DTYPES[dtype], [_size(extent) for extent in shape])
 
 
-def _given(extent: Anything) -> Size:
+def _size(extent: Anything) -> Size:
     match extent:
         case int():
             return int(extent)
@@ -112,9 +112,9 @@ def _given(extent: Anything) -> Size:
             except ValueError as error:
                 raise FrontendError(f"TensorType: {error}") from error
         case _:
-            item = getattr(extent, "item", None)
+            read_item = getattr(extent, "item", None)
             extents = (size for read in SPELLINGS if (size := read(extent)) is not None)
-            return item() if item is not None else next(extents, DYNAMIC_INDEX)
+            return read_item() if read_item is not None else next(extents, DYNAMIC_INDEX)
 
 
 class TensorType(TypeView):
@@ -129,12 +129,12 @@ class TensorType(TypeView):
 
     @property
     def shape(self) -> list[Anything]:
-        """The extents: ints, `Any()` where only a run decides one, or a size by its name."""
+        """The extents: ints, `Any()` for one that only a run decides, or a size by its name."""
         return [_extent(extent) for extent in extents_of(self._tensor)]
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
-        """The shape as ints; raises TypeError where an extent is open."""
+        """The shape as ints; raises TypeError if an extent is open."""
         return tuple(int(extent) for extent in self.shape)
 
     @property
@@ -160,7 +160,7 @@ class TupleType(TypeView):
 
 
 class FuncType(TypeView):
-    """A function; of type variables, a polymorphic one."""
+    """A function; a polymorphic one if it has type variables."""
 
     def __init__(
         self,
@@ -182,20 +182,20 @@ class FuncType(TypeView):
 
     @property
     def type_params(self) -> list[Anything]:
-        """The type variables of a polymorphic one."""
-        found = self.attribute.params if isinstance(self.attribute, types.Forall) else ()
-        return [view(types.TypeVar(name)) for name in found]
+        """The type variables of a polymorphic function."""
+        names = self.attribute.params if isinstance(self.attribute, types.Forall) else ()
+        return [view(types.TypeVar(name)) for name in names]
 
     @property
     def type_constraints(self) -> list[Anything]:
-        """None: what relates types is known of operators only."""
+        """No constraints: only operators have type relations."""
         return []
 
     @property
     def _signature(self) -> FunctionType:
-        found = types.signature_of(self.attribute)
-        assert found is not None
-        return found
+        signature = types.signature_of(self.attribute)
+        assert signature is not None
+        return signature
 
 
 class RefType(TypeView):
@@ -229,7 +229,7 @@ class TypeVar(TypeView):
     """A variable that stands for a type."""
 
     kind: int = 0
-    """TVM's number of what it stands for, as it was said; types do not keep it."""
+    """TVM's number for its kind, as the caller gave it; types do not keep it."""
 
     def __init__(self, name: str, kind: int = 0):
         super().__init__(types.TypeVar(StringAttr(name)))
@@ -252,7 +252,7 @@ _VIEWS: dict[type[Attribute], type[TypeView]] = {
 
 
 def view(type_: Attribute | TypeView) -> Anything:
-    """A type with TVM's fields."""
+    """Return a type with TVM's fields."""
     if isinstance(type_, TypeView):
         return type_
     kind = _VIEWS.get(type(type_))
@@ -260,5 +260,5 @@ def view(type_: Attribute | TypeView) -> Anything:
 
 
 def plain(type_: Anything) -> Anything:
-    """The attribute behind a view; anything else as it is."""
+    """Return the attribute behind a view; anything else unchanged."""
     return type_.attribute if isinstance(type_, TypeView) else type_

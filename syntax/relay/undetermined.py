@@ -1,4 +1,4 @@
-"""Type arguments that the text of a program must state: those that no operand, annotation or use determines."""
+"""Type arguments that the text of a program must state, because no operand, annotation or use determines them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .unify import Hole, Mismatch, Term, resolved, term_of, unify
 
 
 def undetermined(program: Program) -> dict[Call, list[Attribute]]:
-    """Call -> what its callee's type variables stand for, for calls where inference would not find that by itself.
+    """Return call -> type arguments, for calls whose type arguments inference would not find by itself.
 
-    Empty for programs that inference has not typed, or does not accept.
+    The result is empty for programs that inference has not typed, or does not accept.
     """
     if not any(_may_be_open(node) for root in program.functions.values() for node in post_order(root)):
         return {}
@@ -33,7 +33,7 @@ def _may_be_open(node: Expr) -> bool:
 
 
 class _Unaided(Inference):
-    """Inference that reads no type arguments."""
+    """Inference that ignores type arguments."""
 
     def __init__(self, program: Program):
         super().__init__(program)
@@ -49,8 +49,8 @@ class _Unaided(Inference):
         return term
 
     def left(self) -> dict[Call, list[Attribute]]:
-        """The calls that need type arguments: what one says may tell what others are, those that come later."""
-        found: dict[Call, list[Attribute]] = {}
+        """Return the calls that need type arguments; those of one call may determine those of later ones."""
+        arguments: dict[Call, list[Attribute]] = {}
         for node, holes, term in self._instances:
             if all(resolved(hole) is not None for hole in holes):
                 continue
@@ -63,7 +63,7 @@ class _Unaided(Inference):
                 unify(term, FunctionType.from_lists(inputs, [output]))
             except Mismatch:
                 continue
-            given = [resolved(hole) for hole in holes]
-            if all(type_ is not None for type_ in given):
-                found[node] = [type_ for type_ in given if type_ is not None]
-        return found
+            resolved_types = [resolved(hole) for hole in holes]
+            if all(type_ is not None for type_ in resolved_types):
+                arguments[node] = [type_ for type_ in resolved_types if type_ is not None]
+        return arguments

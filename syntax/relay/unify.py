@@ -25,10 +25,10 @@ from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 
 MOST_PARTS = 1 << 13
-"""Of a type, tuples and functions in it and what they are made of included."""
+"""The maximal number of parts of a type, including the parts of tuples and functions in it."""
 
 HOLE = TypeVar(StringAttr("_"))
-"""`_` in an annotation: a type to be found."""
+"""`_` in an annotation: a type for inference to find."""
 
 
 _KINDS: dict[type[Attribute], str] = {TupleType: "tuple", FunctionType: "function", RefType: "reference"}
@@ -45,47 +45,47 @@ class Mismatch(Exception):
 
 @dataclass(eq=False)
 class Hole:
-    """A type not known yet; `found` once it is."""
+    """A type that is not known yet; once it is, `term` holds it."""
 
-    found: Term | None = None
+    term: Term | None = None
 
 
 @dataclass(frozen=True)
-class Made:
-    """A type made of others, some of which may have holes."""
+class Compound:
+    """A type constructor applied to types, some of which may have holes."""
 
     kind: str
     parts: tuple[Term, ...]
 
 
-Term: TypeAlias = "Attribute | Hole | Made"
+Term: TypeAlias = "Attribute | Hole | Compound"
 
 
-def found(term: Term) -> Term:
-    """Return what a hole stands for, as far as it is known."""
+def pruned(term: Term) -> Term:
+    """Return the term that a hole stands for, as far as it is known."""
     path: list[Hole] = []
-    while isinstance(term, Hole) and term.found is not None:
+    while isinstance(term, Hole) and term.term is not None:
         path.append(term)
-        term = term.found
+        term = term.term
     for hole in path:
-        hole.found = term
+        hole.term = term
     return term
 
 
-def term_of(type_: Attribute, given: Mapping[str, Term] | None = None) -> Term:
-    """A type with a new hole for each `_`, and terms in the place of type variables."""
-    given = given or {}
+def term_of(type_: Attribute, variables: Mapping[str, Term] | None = None) -> Term:
+    """Return a type with a new hole for each `_`, and with terms for type variables."""
+    variables = variables or {}
     if isinstance(type_, TypeVar):
         if type_ == HOLE:
             return Hole()
-        return given.get(type_.hint.data, type_)
-    if isinstance(type_, Forall) or (parts := _parts(type_)) is None:
-        if given and all(isinstance(value, Attribute) for value in given.values()):
-            return substituted(type_, cast(dict[str, Attribute], dict(given)))
+        return variables.get(type_.hint.data, type_)
+    if isinstance(type_, Forall) or (split := _parts(type_)) is None:
+        if variables and all(isinstance(value, Attribute) for value in variables.values()):
+            return substituted(type_, cast(dict[str, Attribute], dict(variables)))
         return type_
-    kind, inner = parts
-    terms = tuple(term_of(part, given) for part in inner)
-    return type_ if all(a is b for a, b in zip(terms, inner, strict=True)) else Made(kind, terms)
+    kind, parts = split
+    terms = tuple(term_of(part, variables) for part in parts)
+    return type_ if all(a is b for a, b in zip(terms, parts, strict=True)) else Compound(kind, terms)
 
 
 def _parts(type_: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
@@ -96,8 +96,8 @@ def _parts(type_: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
     return type_.definition.string_value() if isinstance(type_, AdtType) else _KINDS[type(type_)], parts
 
 
-def made(kind: str, parts: Sequence[Attribute]) -> Attribute:
-    """The inverse of `_parts`."""
+def attribute_of(kind: str, parts: Sequence[Attribute]) -> Attribute:
+    """Return the type with a kind and parts."""
     match kind:
         case "tuple":
             return tuple_type(parts)
@@ -109,28 +109,28 @@ def made(kind: str, parts: Sequence[Attribute]) -> Attribute:
             return adt_type(kind, parts)
 
 
-def instance(type_: Attribute, given: Sequence[Attribute] = ()) -> Term:
-    """The type of one use of a polymorphic function, with holes or the given types for its variables."""
+def instance(type_: Attribute, arguments: Sequence[Attribute] = ()) -> Term:
+    """Return the type of one use of a polymorphic function, with type arguments or holes for its variables."""
     if not isinstance(type_, Forall):
         return type_
     names = [name.data for name in type_.params]
-    if given and len(given) != len(names):
-        raise Mismatch(f"{len(names)} type arguments", str(len(given)))
-    terms: list[Term] = list(given) if given else [Hole() for _ in names]
+    if arguments and len(arguments) != len(names):
+        raise Mismatch(f"{len(names)} type arguments", str(len(arguments)))
+    terms: list[Term] = list(arguments) if arguments else [Hole() for _ in names]
     return term_of(type_.body, dict(zip(names, terms, strict=True)))
 
 
 def check_size(term: Term, name: str = "type", location: LocationAttr | None = None) -> None:
-    """Raise FrontendError for a type of more than MOST_PARTS parts, each counted wherever it stands.
+    """Raise FrontendError for a type of more than MOST_PARTS parts; a shared part counts at each use.
 
-    A tuple that holds the one before twice is short as a program, and as a type twice as long as that.
+    A chain of tuples, each of which holds the one before twice, is a short program, but its type doubles at each step.
     """
     counts: dict[int, int] = {}
-    stack = [found(term)]
+    stack = [pruned(term)]
     while stack:
         inner = stack[-1]
-        whole = _made(inner)
-        parts = [] if whole is None else [found(part) for part in whole.parts]
+        compound = _compound(inner)
+        parts = [] if compound is None else [pruned(part) for part in compound.parts]
         if id(inner) in counts:
             stack.pop()
         elif missing := [part for part in parts if id(part) not in counts]:
@@ -142,46 +142,46 @@ def check_size(term: Term, name: str = "type", location: LocationAttr | None = N
 
 
 def resolved(term: Term) -> Attribute | None:
-    """The type that a term stands for; None while it has holes. Raises FrontendError as `check_size` does."""
-    if isinstance(found(term), Made):
+    """Return the type that a term stands for; None while it has holes. Raises the errors of `check_size`."""
+    if isinstance(pruned(term), Compound):
         check_size(term)
     return _resolved(term)
 
 
 def _resolved(term: Term) -> Attribute | None:
-    term = found(term)
+    term = pruned(term)
     if isinstance(term, Attribute):
         return term
     if isinstance(term, Hole):
         return None
     parts = [_resolved(part) for part in term.parts]
-    return None if any(part is None for part in parts) else made(term.kind, cast(list[Attribute], parts))
+    return None if any(part is None for part in parts) else attribute_of(term.kind, cast(list[Attribute], parts))
 
 
 def shown(term: Term, spell: Callable[[Attribute], str] = str) -> str:
-    """A term for an error, `_` for what is not known."""
-    term = found(term)
+    """Return a term as text for errors, with `_` for unknown types."""
+    term = pruned(term)
     check_size(term)
     if isinstance(term, Hole):
         return "_"
     if isinstance(term, Attribute):
         return spell(term)
-    return spell(made(term.kind, [_known(part) for part in term.parts]))
+    return spell(attribute_of(term.kind, [_known(part) for part in term.parts]))
 
 
 def _known(term: Term) -> Attribute:
-    term = found(term)
-    if isinstance(term, Made):
-        return made(term.kind, [_known(part) for part in term.parts])
+    term = pruned(term)
+    if isinstance(term, Compound):
+        return attribute_of(term.kind, [_known(part) for part in term.parts])
     return HOLE if isinstance(term, Hole) else term
 
 
-def unify(expected: Term, got: Term) -> None:
-    """Make two types one; raises Mismatch. An extent `?` fits every extent."""
-    stack = [(expected, got)]
+def unify(expected: Term, actual: Term) -> None:
+    """Unify two types; raises Mismatch. An extent `?` fits every extent."""
+    stack = [(expected, actual)]
     seen: dict[tuple[int, int], tuple[Term, Term]] = {}
     while stack:
-        first, second = map(found, stack.pop())
+        first, second = map(pruned, stack.pop())
         if first is second or (id(first), id(second)) in seen:
             continue
         seen[id(first), id(second)] = first, second
@@ -192,7 +192,7 @@ def unify(expected: Term, got: Term) -> None:
         elif isinstance(first, Attribute) and isinstance(second, Attribute) and first == second:
             continue
         else:
-            left, right = _made(first), _made(second)
+            left, right = _compound(first), _compound(second)
             if isinstance(first, Attribute) and isinstance(second, Attribute) and left is right:
                 if not fits(first, second):
                     raise Mismatch
@@ -205,26 +205,26 @@ def unify(expected: Term, got: Term) -> None:
 def _bind(hole: Hole, term: Term) -> None:
     if _occurs(hole, term):
         raise Mismatch
-    hole.found = term
+    hole.term = term
 
 
 def _occurs(hole: Hole, term: Term) -> bool:
     stack, seen = [term], set[int]()
     while stack:
-        inner = found(stack.pop())
+        inner = pruned(stack.pop())
         if inner is hole:
             return True
-        if isinstance(inner, Made) and id(inner) not in seen:
+        if isinstance(inner, Compound) and id(inner) not in seen:
             seen.add(id(inner))
             stack.extend(inner.parts)
     return False
 
 
-def _made(term: Term) -> Made | None:
-    if isinstance(term, Made):
+def _compound(term: Term) -> Compound | None:
+    if isinstance(term, Compound):
         return term
     if isinstance(term, Forall):
         # A polymorphic function stands for one of its instances.
-        return _made(instance(term))
+        return _compound(instance(term))
     parts = _parts(term) if isinstance(term, Attribute) else None
-    return Made(*parts) if parts is not None else None
+    return Compound(*parts) if parts is not None else None

@@ -1,6 +1,6 @@
-"""Ops -> expressions, for printing and for those who look at a program as TVM's users do.
+"""Ops -> expressions, for printing and for callers that work on a program with TVM's classes.
 
-In a let-block an op whose result has a name is a let; every other op is a node of the graph, which its readers share.
+In a let-block, an op whose result has a name is a let; every other op is a node of the graph, which its readers share.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ from .type_view import view as type_view
 from .walks import driven, each
 
 Walk: TypeAlias = Generator[Block, Expr, Expr]
-"""Asks for the expressions of blocks, and gives one."""
+"""A walk that asks for the expressions of blocks, and returns an expression."""
 Steps: TypeAlias = Generator[Block, Expr, None]
 
 _INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY, INDEX_BOUNDS)
-"""Attributes that the compiler adds to a function and that the language does not know."""
+"""The attributes that the compiler adds to a function and that the language does not know."""
 
 
 def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None, at_calls: bool = True) -> Program:
-    """The program of a module.
+    """Return the program of a module.
 
-    at_calls: a primitive or composite function is shown where it is called, as TVM shows it, unless another compiler
-    takes it; otherwise all functions are those of the program.
+    at_calls: show primitive and composite functions where they are called, as TVM does, except those for external
+    compilers; otherwise all functions are functions of the program.
 
-    params: variables by the names of functions, which stay parameters where names and types are still theirs: so who
-    made a module of an expression finds his variables in what passes made of it.
+    params: variables by the names of functions; they become the parameters again if names and types still agree. So if
+    you make a module of an expression, you find your variables in the result of passes.
     """
     viewer = _Viewer(module, params or {}, at_calls)
     for op in module.ops:
@@ -86,17 +86,17 @@ def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None, at
 
 
 def operator_call(op: Operator, values: Mapping[SSAValue, Expr]) -> Call:
-    """The call that an op is, of the expressions for its operands, with the attributes that are not the defaults."""
-    callee, places, attrs = call_of(op)
+    """Return an op as a call of the expressions for its operands, with the attributes that differ from the defaults."""
+    callee, operand_indices, attrs = call_of(op)
     args: list[Expr] = []
-    for place in places:
-        if isinstance(place, int):
-            args.append(values[op.operands[place]])
+    for indices in operand_indices:
+        if isinstance(indices, int):
+            args.append(values[op.operands[indices]])
             continue
-        operands = [op.operands[index] for index in place or ()]
+        operands = [op.operands[index] for index in indices or ()]
         fields, type_ = [values[operand] for operand in operands], tuple_type([operand.type for operand in operands])
-        whole = _call_of(list(map(resolved, operands)), fields)
-        args.append(whole or Tuple(fields, type=type_, span=_span(op) if operands else None))
+        call = _call_of(list(map(resolved, operands)), fields)
+        args.append(call or Tuple(fields, type=type_, span=_span(op) if operands else None))
     types = list(op.result_types)
     return Call(
         callee,
@@ -108,7 +108,7 @@ def operator_call(op: Operator, values: Mapping[SSAValue, Expr]) -> Call:
 
 
 class _Viewer:
-    """The expressions made so far."""
+    """The expressions for the ops of a module, as far as they exist."""
 
     def __init__(self, module: ModuleOp, params: Mapping[str, Sequence[Var]], at_calls: bool):
         self.module = module
@@ -120,7 +120,7 @@ class _Viewer:
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self._primitive: dict[str, Function] = {}
         self._units: dict[Operation, Expr] = {}
-        """Calls that give nothing, by the tuples that stand for what they give."""
+        """Calls without results, by the empty tuples that stand for their values."""
         self._arrays: dict[int, tuple[Array, NDArray]] = {}
         self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
 
@@ -157,9 +157,9 @@ class _Viewer:
     def variables(
         self, arguments: Sequence[BlockArgument], names: Sequence[str] = (), before: Sequence[Var] = ()
     ) -> list[Var]:
-        """The variables of a block's arguments, under the names that the source has, if it has any.
+        """Return variables for a block's arguments, under the source's names if it has any.
 
-        before: those that they were.
+        before: the variables that the arguments came from, reused where they still agree.
         """
         variables: list[Var] = []
         for index, argument in enumerate(arguments):
@@ -173,7 +173,7 @@ class _Viewer:
         return variables
 
     def block(self, root: Block) -> Expr:
-        """Return the result of a block. Blocks within it are done first, on a stack of their own."""
+        """Return the result of a block. A stack, not recursion, converts the blocks within it first."""
         return driven(root, self._block)
 
     def _block(self, block: Block) -> Walk:
@@ -187,16 +187,16 @@ class _Viewer:
         return body
 
     def _together(self, values: list[Expr], last: Operation | None) -> Expr:
-        around = last.parent_op() if last is not None else None
-        own = last is not None and around is not None and last.location != around.location
-        if last is not None and not own:
-            if (whole := _call_of(last.operands, values)) is not None:
-                return whole
+        parent = last.parent_op() if last is not None else None
+        has_location = last is not None and parent is not None and last.location != parent.location
+        if last is not None and not has_location:
+            if (call := _call_of(last.operands, values)) is not None:
+                return call
             if (unpacked := _unpacked(last.operands)) is not None:
                 return self.values[unpacked]
         result = Tuple(values)
         result.type = tuple_type([value.inferred for value in values])
-        if last is not None and own:
+        if last is not None and has_location:
             result.span = _span(last)
         return result
 
@@ -223,7 +223,7 @@ class _Viewer:
             return
         last = op.block.last_op
         for inner, outer in zip(last.operands if last is not None else (), op.outputs, strict=True):
-            # The name outside is the one that readers know.
+            # Readers know the name outside.
             if outer.name_hint is not None:
                 inner.name_hint = inner.name_hint and outer.name_hint
         yield from self._ops(op.block, lets, True)
@@ -243,7 +243,7 @@ class _Viewer:
     def _bind(
         self, op: Operation, node: Expr, lets: list[tuple[Var, Expr, AnySpan]], bound: bool, ordered: bool
     ) -> None:
-        """A let for an op that is one, and for what must happen before something else, or for nobody."""
+        """Add a let for an op that is one, for an ordered op, and for an op with effects that nobody reads."""
         read = any(result.first_use is not None for result in op.results)
         named = bound and len(op.results) == 1 and op.results[0].name_hint is not None
         if not named and not ordered and (read or is_side_effect_free(op)):
@@ -258,7 +258,7 @@ class _Viewer:
             self.values[result] = TupleGetItem(var, index, span=_span(op), type=result.type)
 
     def _open(self, op: Operation) -> None:
-        """Name what the regions of an op bind."""
+        """Create the variables that the regions of an op bind."""
         match op:
             case FnOp():
                 self.variables(op.block.args)
@@ -290,7 +290,7 @@ class _Viewer:
 
     def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
         array = op.value(self.module)
-        # One array stays one, however many constants have it.
+        # An array stays one object, however many constants share it.
         return Constant(self._arrays.setdefault(id(array), (array, of_array(array)))[1])
 
     def call(self, op: CallOp, _: list[Expr]) -> Expr:
@@ -321,8 +321,8 @@ class _Viewer:
         if op in self._units:
             return self._units[op]
         fields = self.args(op.fields)
-        if (whole := _whole(op, fields)) is not None:
-            return whole
+        if (call := _whole(op, fields)) is not None:
+            return call
         return Tuple(fields)
 
     def construct(self, op: ConstructOp, _: list[Expr]) -> Expr:
@@ -353,45 +353,45 @@ _NOTHING = Tuple([])
 
 
 def _is_tuple(op: Operation) -> bool:
-    """Return whether the results of an op are the fields of what its expression gives."""
+    """Return whether the value of an op's expression is a tuple of its results."""
     if isinstance(op, Operator):
         return op.gives_tuple(len(op.results))
     return isinstance(op, CallOp) and len(op.outputs) != 1
 
 
 def _type_arguments(callee: Attribute, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> list[Any]:
-    """Return the types that the type variables of a callee stand for in a call; an empty list where that is open."""
+    """Return the types for the type variables of a callee in a call; an empty list if they are open."""
     if not isinstance(callee, Forall):
         return []
     output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
-    given = type_arguments(callee, FunctionType.from_lists(list(inputs), [output]))
+    arguments = type_arguments(callee, FunctionType.from_lists(list(inputs), [output]))
     names = [name.data for name in callee.params]
-    return [type_view(given[name]) for name in names] if given.keys() == set(names) else []
+    return [type_view(arguments[name]) for name in names] if arguments.keys() == set(names) else []
 
 
 def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
-    """The call that gives just this tuple, where it is."""
+    """Return the call whose value is exactly this tuple, if they have the same location."""
     values = list(map(resolved, op.fields))
-    whole = _call_of(values, fields)
-    return whole if whole is not None and cast(Operation, values[0].owner).location == op.location else None
+    call = _call_of(values, fields)
+    return call if call is not None and cast(Operation, values[0].owner).location == op.location else None
 
 
 def _unit_of(op: Operation) -> TupleOp | None:
-    """The tuple of nothing right behind a call without results, which stands for what it gives."""
+    """Return the empty tuple right after a call without results, which stands for its value."""
     if not isinstance(op, CallOp) or op.results:
         return None
-    behind = op.next_op
-    if isinstance(behind, YieldOp) and isinstance(around := op.parent_op(), LetOp):
-        behind = around.next_op
-    if isinstance(behind, LetOp):
-        behind = behind.block.first_op
-    if isinstance(behind, TupleOp) and not behind.operands and behind.location == op.location:
-        return behind
+    following = op.next_op
+    if isinstance(following, YieldOp) and isinstance(parent := op.parent_op(), LetOp):
+        following = parent.next_op
+    if isinstance(following, LetOp):
+        following = following.block.first_op
+    if isinstance(following, TupleOp) and not following.operands and following.location == op.location:
+        return following
     return None
 
 
 def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:
-    """The call that gives just these values as its tuple, of an operator or function with several results."""
+    """Return the call, of an operator or function with several results, whose results are exactly these values."""
     owners = {value.owner for value in values}
     if len(owners) != 1 or not isinstance(owner := owners.pop(), Operator | CallOp):
         return None
@@ -400,21 +400,21 @@ def _call_of(values: Sequence[SSAValue], fields: Sequence[Expr]) -> Expr | None:
 
 
 def _unpacked(values: Sequence[SSAValue]) -> SSAValue | None:
-    """The tuple whose fields these values are, all of them in order, where nobody else reads them."""
-    wholes: set[SSAValue] = set()
+    """Return the tuple whose fields are exactly these values, in order, if nobody else reads them."""
+    tuples: set[SSAValue] = set()
     for index, value in enumerate(values):
         op = value.owner
         if not isinstance(op, TupleGetItemOp) or op.index.value.data != index or not value.has_one_use():
             return None
-        wholes.add(op.tuple_value)
-    if len(wholes) != 1:
+        tuples.add(op.tuple_value)
+    if len(tuples) != 1:
         return None
-    (whole,) = wholes
-    return whole if len(fields_of(whole.type) or ()) == len(values) else None
+    (tuple_value,) = tuples
+    return tuple_value if len(fields_of(tuple_value.type) or ()) == len(values) else None
 
 
 def _ordered(block: Block) -> set[Operation]:
-    """The ops with an effect that others follow, lets or with an effect themselves."""
+    """Return the ops with an effect that precede let-blocks or other ops with an effect."""
     ops: set[Operation] = set()
     follows = False
     for op in reversed(list(block.ops)):

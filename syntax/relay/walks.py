@@ -1,4 +1,4 @@
-"""Walks written as generators, which yield what they need an answer for, driven without recursion."""
+"""Walks written as generators, which yield the nodes whose answers they need, driven without recursion."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def driven(
     visit: Callable[[NodeT], Generator[NodeT, AnswerT, AnswerT]],
     at_hand: Callable[[NodeT], AnswerT | None] = _needs_walk,
 ) -> AnswerT:
-    """Return what the walk of `root` returns, never None; what it yields is walked first, and the answer sent to it.
+    """Return the answer of the walk of `root`; the nodes that it yields are walked first, and it is sent their answers.
 
-    at_hand: the answer for a node that needs no walk, or None.
+    at_hand: returns the answer for a node that needs no walk, or None.
     """
     answer = at_hand(root)
     stack = [visit(root)] if answer is None else []

@@ -29,25 +29,25 @@ VERSION = '#[version = "0.0.5"]'
 
 
 class Declarations(Transformer[Any, Any]):
-    """The actions of what is no expression. `begin` is called before a text is read."""
+    """The actions for all rules except expressions. Call `begin` before you read a text."""
 
     context: DiagnosticContext
     names: Names
     table: MetaTable
     source: SourceName
-    made: list[Expr]
-    """The expressions that may have a span, in the order in which they end in the text."""
+    expressions: list[Expr]
+    """The expressions that may have a span, in the order of their ends in the text."""
     _defining: bool
-    """Inside the definition of a type, which may name types that are defined later."""
+    """True inside the definition of a type, which may name types that are defined later."""
     _named: list[tuple[Token, int]]
-    """Those that were, each with the number of types that it was applied to."""
+    """The names of such types, each with the number of its type arguments."""
 
     def begin(self, context: DiagnosticContext, program: Program, table: MetaTable) -> None:
         self.context = context
         self.names = Names(program)
         self.table = table
         self.source = SourceName(context.file)
-        self.made = []
+        self.expressions = []
         self._defining, self._named = False, []
 
     def span(self, first: Token, last: Token) -> Span:
@@ -60,11 +60,11 @@ class Declarations(Transformer[Any, Any]):
 
     def module(self, items: list[Any]) -> Program:
         self._version(items[0])
-        for token, given in self._named:
+        for token, count in self._named:
             if (data := self.names.program.types.get(str(token))) is None:
                 self._undeclared(token)
             else:
-                self._applied(data, given, token)
+                self._applied(data, count, token)
         return self.names.program
 
     def expression(self, items: list[Any]) -> Expr:
@@ -77,10 +77,10 @@ class Declarations(Transformer[Any, Any]):
             self.error("invalid semantic version", token, help=f"expected {VERSION}")
 
     def definitions(self, _: list[Any]) -> None:
-        """Definitions are in the program since they were read."""
+        """Do nothing: definitions are in the program already."""
 
     def type_parameters(self, items: list[Token]) -> list[str]:
-        """Type variables, until what they belong to has been read and closes their scope."""
+        """Declare type variables; the definition that they belong to closes their scope."""
         self.names.type_variables.push()
         names = [token for token in items if token.type == "IDENT"]
         for token in names:
@@ -115,7 +115,7 @@ class Declarations(Transformer[Any, Any]):
             if not isinstance(item, tuple):
                 continue
             name, inputs = cast("tuple[Token, list[Attribute]]", item)
-            if name in self.names.constructors or any(one.name_hint == name for one in constructors):
+            if name in self.names.constructors or any(constructor.name_hint == name for constructor in constructors):
                 self.error(f"a constructor with the name `{name}` was previously defined", name)
             elif name != data.header and name in types:
                 self.error(f"a type definition with the name `{name}` was previously defined", name)
@@ -143,13 +143,13 @@ class Declarations(Transformer[Any, Any]):
     def var(self, items: list[Token]) -> Var:
         token = items[0]
         var = Var(token[1:], None, span=self.span(token, token))
-        self.made.append(var)
+        self.expressions.append(var)
         return var
 
     def annotated_var(self, items: list[Any]) -> Var:
         token = cast(Token, items[0])
         var = Var(token[1:], None, span=self.span(token, token))
-        self.made.append(var)
+        self.expressions.append(var)
         for item in items[1:]:
             match item:
                 case Type():
@@ -187,14 +187,14 @@ class Declarations(Transformer[Any, Any]):
         return Number(value, exact, items[0], digits)
 
     def value(self, items: list[Value]) -> Value:
-        one = items[0]
-        if len(items) == 1 and not isinstance(one.value, Token):
-            return one
+        value = items[0]
+        if len(items) == 1 and not isinstance(value.value, Token):
+            return value
         text = " ".join(item.text for item in items)
-        return Value(self.size_of(text, one.first), one.first, max(item.depth for item in items), text)
+        return Value(self.size_of(text, value.first), value.first, max(item.depth for item in items), text)
 
     def size_of(self, text: str, at: Token) -> Size:
-        """The size that a text spells."""
+        """Return the size that a text denotes."""
         try:
             return parse_size(text)
         except ValueError as error:
@@ -205,8 +205,9 @@ class Declarations(Transformer[Any, Any]):
         return Value(items[-1], items[0], text="".join(items))
 
     def number_value(self, items: list[Number]) -> Value:
-        one = items[0]
-        return Value(one.exact, one.first, text=f"{'' if one.first is one.last else one.first}{one.last}")
+        literal = items[0]
+        sign = "" if literal.first is literal.last else literal.first
+        return Value(literal.exact, literal.first, text=f"{sign}{literal.last}")
 
     def string_value(self, items: list[Token]) -> Value:
         return Value(str(items[0])[1:-1], items[0])
@@ -233,7 +234,7 @@ class Declarations(Transformer[Any, Any]):
         return Value([value.value for value in values], first, self.deeper(values, first), text)
 
     def deeper(self, parts: Sequence[Any], at: Token) -> int:
-        """Return how deep a node made of `parts` nests; past the limit this is an error, reported once."""
+        """Return the depth of a node with `parts`; a depth beyond the limit is an error, reported once."""
         depth = 1 + max((part.depth for part in parts), default=0)
         if depth == DEEPEST:
             self.error(f"expected what nests less than {DEEPEST} deep", at)
@@ -254,14 +255,14 @@ class Declarations(Transformer[Any, Any]):
     # -- types
 
     def known(self, type_: Type, at: Token) -> Attribute:
-        """A type that must be given, with all in it."""
+        """Return a type that must be complete."""
         if type_.type is None or is_open(type_.type):
             self.error("expected a type, got one with `_` in it, which stands for a type to be inferred", at)
             return UNIT
         return type_.type
 
     def part(self, type_: Type) -> Attribute:
-        """A type in another one."""
+        """Return a type as a part of another one, with a hole if it is open."""
         return HOLE if type_.type is None else type_.type
 
     def _types(self, items: Sequence[Any]) -> list[Type]:
@@ -272,28 +273,28 @@ class Declarations(Transformer[Any, Any]):
 
     def named_type(self, items: list[Any]) -> Type:
         token = cast(Token, items[0])
-        given = self._types(items)
+        args = self._types(items)
         data = self.names.program.types.get(str(token))
-        if not given and self.names.type_variables.get(str(token)) is not None:
+        if not args and self.names.type_variables.get(str(token)) is not None:
             return Type(TypeVar(StringAttr(str(token))))
         element = dtype_of(str(token)) if data is None else None
-        if element is not None and not given:
+        if element is not None and not args:
             return Type(scalar(element))
         if data is not None:
-            self._applied(data, len(given), token)
+            self._applied(data, len(args), token)
         elif self._defining and element is None:
-            self._named.append((token, len(given)))
+            self._named.append((token, len(args)))
         else:
             self._undeclared(token)
             return Type(UNIT)
-        return Type(adt_type(str(token), [self.part(one) for one in given]), self.deeper(given, token))
+        return Type(adt_type(str(token), [self.part(arg) for arg in args]), self.deeper(args, token))
 
     def _undeclared(self, token: Token) -> None:
         self.error(f"a type with the name `{token}` has not been declared", token)
 
-    def _applied(self, data: TypeData, given: int, token: Token) -> None:
-        if given != len(data.type_vars):
-            self.error(f"expected {len(data.type_vars)} type arguments for `{token}`, got {given}", token)
+    def _applied(self, data: TypeData, count: int, token: Token) -> None:
+        if count != len(data.type_vars):
+            self.error(f"expected {len(data.type_vars)} type arguments for `{token}`, got {count}", token)
 
     def dimension(self, items: list[Any]) -> Dimension:
         match item := items[0]:

@@ -1,4 +1,4 @@
-"""Attributes of operators and functions as text: those that are not the default, in TVM's order."""
+"""Attributes of operators and functions as text: those that differ from the defaults, in TVM's order."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WITHOUT_DEFAULT = {
     "qnn.dense": ("units",),
     "transpose": ("axes",),
 }
-"""Attributes that TVM shows even where there is nothing to say."""
+"""The attributes that TVM shows even if they are None."""
 
 
 def operator_attributes(op: str, attrs: Mapping[str, Any], meta: MetadataWriter) -> Iterator[str]:
-    """`key=value` for what was given and is not the default; without one, for what is not None."""
+    """Yield `key=value` for attributes that differ from their default, or, without a default, from None."""
     declared = defaults().get(op, {})
     always = _WITHOUT_DEFAULT.get(op, ())
     for key, default in declared.items():
@@ -39,7 +39,7 @@ def operator_attributes(op: str, attrs: Mapping[str, Any], meta: MetadataWriter)
 
 
 def call_attributes(attrs: Mapping[str, Any], meta: MetadataWriter) -> Iterator[str]:
-    """The attributes of a call of no operator, what says their kind last."""
+    """Yield the attributes of a call of anything but an operator, their type key last."""
     for key in sorted(attrs, key=lambda key: key == ATTRS_TYPE_KEY):
         yield f"{key}={value_text(attrs[key], meta)}"
 

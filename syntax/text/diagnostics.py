@@ -1,4 +1,4 @@
-"""Diagnostics of a text: collected, shown with the line they are about, and raised together."""
+"""Diagnostics of a text: collected, shown with their lines, and raised together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 20
 
 
 class DiagnosticError(TextError):
-    """The text is bad; `diagnostics` say where and how."""
+    """An error in a text; `diagnostics` say where and what."""
 
     def __init__(self, text: str, diagnostics: tuple[Diagnostic, ...]):
         super().__init__(text)
@@ -24,7 +24,7 @@ class DiagnosticError(TextError):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong (`error`), or what may be done about it (`help`)."""
+    """An error in a text, or a hint on it (level `help`)."""
 
     message: str
     span: Span
@@ -33,7 +33,7 @@ class Diagnostic:
 
 @dataclass
 class DiagnosticContext:
-    """The diagnostics of one text, called `file`."""
+    """The diagnostics of one text, whose name is `file`."""
 
     file: str
     text: str
@@ -45,7 +45,7 @@ class DiagnosticContext:
             self.diagnostics.append(Diagnostic(help, span, "help"))
 
     def at(self, line: int, column: int, end_line: int = 0, end_column: int = 0) -> Span:
-        """A span of this text; without an end, of one character."""
+        """Return a span of this text, by default of one character."""
         return Span(SourceName(self.file), line, end_line or line, column, end_column or column + 1)
 
     def render(self) -> None:
@@ -54,7 +54,7 @@ class DiagnosticContext:
             self.fail()
 
     def fail(self) -> NoReturn:
-        """Raise DiagnosticError with all diagnostics, in the order of their places."""
+        """Raise DiagnosticError with all diagnostics, in the order of their positions."""
         if (render := _renderer.get()) is not None:
             render(self)
         raise DiagnosticError(self.spelled(), tuple(self._in_order()))
@@ -63,14 +63,14 @@ class DiagnosticContext:
         return sorted(self.diagnostics, key=lambda d: (d.span.line, d.span.column))
 
     def spelled(self) -> str:
-        """The diagnostics with the lines that they are about."""
-        found = self._in_order()
-        lines = self.text.split("\n")
-        shown = [_rendered(diagnostic, lines) for diagnostic in found[:SHOWN]]
-        if len(found) > SHOWN:
-            shown.append(f"and {len(found) - SHOWN} more")
-        shown.append(f"{self.file}: one or more error diagnostics were emitted, please check them above")
-        return "\n".join(shown)
+        """Return the diagnostics as text, with their lines."""
+        ordered = self._in_order()
+        source_lines = self.text.split("\n")
+        lines = [_rendered(diagnostic, source_lines) for diagnostic in ordered[:SHOWN]]
+        if len(ordered) > SHOWN:
+            lines.append(f"and {len(ordered) - SHOWN} more")
+        lines.append(f"{self.file}: one or more error diagnostics were emitted, please check them above")
+        return "\n".join(lines)
 
 
 Renderer: TypeAlias = Callable[[DiagnosticContext], object]
@@ -78,12 +78,12 @@ _renderer: ContextVar[Renderer | None] = ContextVar("renderer", default=None)
 
 
 def override_renderer(render_func: Renderer | None) -> None:
-    """Have a function see diagnostics before they are raised; None: nobody does."""
+    """Set a function that sees diagnostics before they are raised; None removes it."""
     _renderer.set(render_func)
 
 
 def _rendered(diagnostic: Diagnostic, lines: list[str]) -> str:
-    """As TVM shows it: the message, the place, the line, and carets below what is meant."""
+    """Return a diagnostic in TVM's form: the message, the position, the line, and carets below the span."""
     span = diagnostic.span
     name = span.source_name.name if span.source_name else ""
     head = f"{diagnostic.level}: {diagnostic.message}\n --> {name}:{span.line}:{span.column}"

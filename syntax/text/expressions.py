@@ -54,7 +54,7 @@ BINARY = {
     "==": (7, "equal"),
     "!=": (7, "not_equal"),
 }
-"""Operators that have a sign, and how tightly each binds."""
+"""The infix operators, with their precedence."""
 ATTRS_TYPE_KEY = "attrs_type_key"
 
 
@@ -62,9 +62,9 @@ class Actions(Declarations):
     """The actions of all rules."""
 
     def place(self, expr: Expr, first: Token, last: Token) -> Placed:
-        """A new expression, with its span."""
+        """Set the span of a new expression, and return it with its tokens."""
         expr.span = self.span(first, last)
-        self.made.append(expr)
+        self.expressions.append(expr)
         return Placed(expr, first, last)
 
     # -- blocks
@@ -94,7 +94,7 @@ class Actions(Declarations):
             self.error(f"the graph variable `{token}` was previously defined here", token)
 
     def let_head(self, items: list[Any]) -> tuple[Token, Var]:
-        # Before the value is read: a function may call itself.
+        # The variable is declared before its value is read, because a function may call itself.
         self.names.variables.add(items[1].name_hint, items[1])
         return items[0], items[1]
 
@@ -108,7 +108,7 @@ class Actions(Declarations):
         self.names.push()
 
     def inner_let(self, items: list[Any]) -> Placed:
-        """A let that is no statement of a block."""
+        """Return a let that is no statement of a block."""
         _, (first, var), value, _, body = items
         self.names.pop()
         return self.place(Let(var, value.expr, body.expr), first, body.last)
@@ -192,9 +192,9 @@ class Actions(Declarations):
         return self.place(TupleGetItem(value.expr, int(token[1:])), value.first, token)
 
     def info(self, items: list[Any]) -> Placed:
-        """A comment says the span of what it stands behind; where that is but read, the definition's holds."""
+        """Set the span of the expression before a comment, unless that is only a use: a definition has its own."""
         value, comment = items
-        if not isinstance(value.expr, Var) and value.expr in self.made[-1:]:
+        if not isinstance(value.expr, Var) and value.expr in self.expressions[-1:]:
             value.expr.span = span_of(comment)
         return value
 
@@ -214,9 +214,9 @@ class Actions(Declarations):
         self._join(items[0], 0)
         return items[0].operands[0]
 
-    def _join(self, chain: Infix, tightness: int) -> None:
-        """Put together what binds at least as tightly as what comes next."""
-        while chain.operators and BINARY[chain.operators[-1]][0] >= tightness:
+    def _join(self, chain: Infix, precedence: int) -> None:
+        """Apply the operators at the end of a chain that bind at least as tightly as the next one."""
+        while chain.operators and BINARY[chain.operators[-1]][0] >= precedence:
             right, left = chain.operands.pop(), chain.operands.pop()
             call = Call(Op(BINARY[chain.operators.pop()][1]), [left.expr, right.expr])
             chain.operands.append(self.place(call, left.first, right.last))
@@ -239,17 +239,17 @@ class Actions(Declarations):
         arguments = [cast("list[Any]", item) for item in items if isinstance(item, list)]
         return self._call(items[0], arguments[0] if arguments else [], types, items[-1])
 
-    def _call(self, callee: Placed, given: Sequence[Any], types: Sequence[Attribute], last: Token) -> Placed:
+    def _call(self, callee: Placed, items: Sequence[Any], types: Sequence[Attribute], last: Token) -> Placed:
         args: list[Expr] = []
         attrs: dict[str, Any] = {}
-        for item in given:
+        for item in items:
             if isinstance(item, Placed):
                 args.append(item.expr)
             else:
                 self._add_attribute(item, attrs)
         op = callee.expr
         if callee.last.type == "IDENT" and isinstance(op, Call) and isinstance(op.op, Constructor):
-            # The name of a constructor without fields is a call already.
+            # The name of a constructor without fields has become a call already.
             if args:
                 self.error(f"expected no arguments for {op.op.name_hint}, got {len(args)}", callee.first, last)
             op.type_args = tuple(map(view, types))
@@ -257,10 +257,10 @@ class Actions(Declarations):
         if attrs and not isinstance(op, Op) and ATTRS_TYPE_KEY not in attrs:
             self.error(f"expected {ATTRS_TYPE_KEY} among the attributes of a call of no operator", callee.first, last)
         form = CALLS.get(op.name) if isinstance(op, Op) else None
-        if form is not None and (made := form(args, attrs)) is not None:
-            placed = self.place(made, callee.first, last)
-            for node in post_order(made, args):
-                node.span = made.span
+        if form is not None and (expanded := form(args, attrs)) is not None:
+            placed = self.place(expanded, callee.first, last)
+            for node in post_order(expanded, args):
+                node.span = expanded.span
             return placed
         return self.place(Call(op, args, attrs, tuple(types)), callee.first, last)
 
@@ -312,8 +312,8 @@ class Actions(Declarations):
         self.names.program.functions[name[1:]] = function
 
     def if_else(self, items: list[Any]) -> Placed:
-        cond, then, other = (item.expr for item in items if isinstance(item, Placed))
-        return self.place(If(cond, then, other), items[0], items[-1])
+        cond, then, otherwise = (item.expr for item in items if isinstance(item, Placed))
+        return self.place(If(cond, then, otherwise), items[0], items[-1])
 
     def ref_create(self, items: list[Any]) -> Placed:
         return self._ref(RefCreate, items)
@@ -367,7 +367,7 @@ class Actions(Declarations):
             self.error(f"a constructor with the name `{token}` has not been declared", token)
             return Read(PatternWildcard(), bound)
         if len(inner) != len(constructor.inputs):
-            wanted = len(constructor.inputs)
-            self.error(f"expected {wanted} patterns for `{token}`, got {len(inner)}", token)
+            expected = len(constructor.inputs)
+            self.error(f"expected {expected} patterns for `{token}`, got {len(inner)}", token)
         pattern = PatternConstructor(self._value_of(constructor), [read.pattern for read in inner])
         return Read(pattern, bound, self.deeper(inner, token))

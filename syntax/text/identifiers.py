@@ -1,4 +1,4 @@
-"""Names that the text can have: a variable's begins with a letter, and no two are the same."""
+"""Names that the text allows: those of variables begin with a letter, and all are unique."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GLOBAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|/[A-Za-z0
 
 
 def variable_name(hint: str) -> str:
-    """A name as TVM makes it, `v1` of `1`, and `_` for what no name has."""
+    """Return a legal name, as TVM does: `v1` for `1`, and `_` for characters that no name may have."""
     name = hint if hint[:1].isascii() and hint[:1].isalpha() else f"v{hint}"
     return name if _VARIABLE.fullmatch(name) else re.sub(r"[^A-Za-z0-9_/]|/+$|/(?=/)", "_", name)
 
@@ -21,12 +21,12 @@ def global_name(name: str) -> str:
 
 @dataclass
 class UniqueNames:
-    """Names that were given, and how often each was asked for again."""
+    """The names in use, each with the number of further requests for it."""
 
     _again: dict[str, int] = field(default_factory=dict[str, int])
 
     def unique(self, name: str) -> str:
-        """`name`, or with a number behind it."""
+        """Return `name`, with a number after it if it is in use."""
         unique = name
         while unique in self._again:
             self._again[name] += 1

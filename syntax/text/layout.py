@@ -1,6 +1,6 @@
 """The step before the grammar: comments, which nest, become spaces, and the metadata section is cut off.
 
-A comment that says a span, `/* ty=.. span=conv:0:0 */` or `/* si=[ a, b ] */`, stays.
+A comment with a span, `/* ty=.. span=conv:0:0 */` or `/* si=[ a, b ] */`, stays.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _PLACE = re.compile(r"(.*):([0-9]+):([0-9]+)")
 
 
 def program_and_metadata(context: DiagnosticContext) -> tuple[str, str | None, int]:
-    """The text without comments, each other character at its line and column; the metadata section, if there is one,
-    and where it begins.
+    """Return the text without comments, with all other characters at their lines and columns; the metadata section, if
+    there is one, and its position.
 
     Raises DiagnosticError for a comment without an end.
     """
     text = context.text
     pieces: list[str] = []
-    done = 0
-    while (mark := _MARKS.search(text, done)) is not None:
+    position = 0
+    while (mark := _MARKS.search(text, position)) is not None:
         start, end = mark.span()
-        pieces.append(text[done:start])
+        pieces.append(text[position:start])
         if text[start] == '"':
             pieces.append(mark.group())
         elif text[start] == "#":
@@ -39,8 +39,8 @@ def program_and_metadata(context: DiagnosticContext) -> tuple[str, str | None, i
             end = end if text[start + 1] == "/" else _end_of_comment(context, start)
             comment = text[start:end]
             pieces.append(comment if says_span(comment) else re.sub(r"[^\n]", " ", comment))
-        done = end
-    pieces.append(text[done:])
+        position = end
+    pieces.append(text[position:])
     return "".join(pieces), None, len(text)
 
 
@@ -57,20 +57,20 @@ def _end_of_comment(context: DiagnosticContext, start: int) -> int:
 
 
 def says_span(comment: str) -> bool:
-    """Return whether a comment is one of those that a span is read from."""
+    """Return whether a comment has the form of one with a span."""
     nested = "*/" in comment[:-2] or "/*" in comment[2:]
     return not nested and bool(_SPAN.fullmatch(comment) or _SPANS.fullmatch(comment))
 
 
 def span_of(comment: str) -> Span | SequentialSpan:
-    """The span that a comment says."""
-    if (found := _SPAN.fullmatch(comment)) is not None:
-        return _span(found[1], int(found[2]), int(found[3]))
-    found = _SPANS.fullmatch(comment)
-    assert found is not None
-    if found[1] is None:
-        return _placed(found[2])
-    names = found[1].strip()
+    """Return the span in a comment."""
+    if (match := _SPAN.fullmatch(comment)) is not None:
+        return _span(match[1], int(match[2]), int(match[3]))
+    match = _SPANS.fullmatch(comment)
+    assert match is not None
+    if match[1] is None:
+        return _placed(match[2])
+    names = match[1].strip()
     return SequentialSpan([_placed(name) for name in names.split(", ")] if names else [])
 
 
@@ -79,13 +79,13 @@ def _span(name: str, line: int, column: int) -> Span:
 
 
 def _placed(text: str) -> Span:
-    """`name`, or `name:line:column`."""
-    found = _PLACE.fullmatch(text)
-    return _span(found[1], int(found[2]), int(found[3])) if found is not None else _span(text, 0, 0)
+    """Return the span for `name` or `name:line:column`."""
+    match = _PLACE.fullmatch(text)
+    return _span(match[1], int(match[2]), int(match[3])) if match is not None else _span(text, 0, 0)
 
 
 def span_comments(span: Span | SequentialSpan | None) -> tuple[str, str]:
-    """Return two texts of a span: the part behind the type in a comment, and a comment of its own; "" for nothing."""
+    """Return two texts for a span: the part after the type in a comment, and a separate comment; one or both are ""."""
     if isinstance(span, SequentialSpan):
         return "", f" /* si=[ {', '.join(map(spelled, span.spans))} ] */" if span.spans else " /* si=[] */"
     if span is None:
@@ -94,9 +94,9 @@ def span_comments(span: Span | SequentialSpan | None) -> tuple[str, str]:
 
 
 def spelled(span: Span, always: bool = False) -> str:
-    """`name:line:column` as upstream, or `name`, of a layer of a file; a source map knows which file and where."""
+    """Return `name:line:column` as TVM does, or `name` for a layer of a file; the source map has its file and line."""
     name = span.source_name.name if span.source_name else span.file
-    # Neither may a name end the comment, nor a line, nor steer the terminal that shows it; the source map has it whole.
+    # A name must not end the comment or the line, nor control a terminal; the source map has the original name.
     name = shown(name).replace("*/", "* /").replace("/*", "/ *")
     if span.source_name and span.file:
         return f"{name}:0:0" if always else name

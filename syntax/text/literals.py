@@ -1,4 +1,4 @@
-"""Numbers as text: `42`, `42i64`, `3f16`, `1e-05f`, `-inff`: scalars of the dtype that the suffix names."""
+"""Numbers as text: `42`, `42i64`, `3f16`, `1e-05f`, `-inff`. The suffix is the dtype of the scalar."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SUFFIXES = {
     "float32": "f",
     "float64": "f64",
 }
-"""The dtypes whose scalars are spelled in the text; a bool is `True` or `False`."""
+"""The suffixes of the dtypes whose scalars are in the text; a bool is `True` or `False`."""
 _PRECISIONS = {"float16": range(6, 7), "float32": range(6, 10), "float64": range(6, 18)}
-"""The numbers of digits that a float of a dtype may take, fewest first: TVM writes 6."""
+"""The numbers of digits to try for a float of a dtype, fewest first: TVM writes 6."""
 
 
 class BadNumberError(ValueError):
-    """A number that its dtype cannot hold, or a suffix that is none."""
+    """An error for a number that its dtype cannot hold, or for an unknown suffix."""
 
 
 def number(text: str, negative: bool) -> tuple[Array, int | float]:
-    """The scalar that a number without its sign spells, and the number itself.
+    """Return the scalar of a number, whose text has no sign, and the number itself.
 
-    An int without suffix is an int32, or an int64 where that is too small. Raises BadNumberError.
+    An int without suffix is an int32, or an int64 if that is too small. Raises BadNumberError.
     """
     match_ = _NUMBER.fullmatch(text)
     assert match_ is not None
@@ -64,7 +64,7 @@ def _float(digits: str, width: str, negative: bool) -> tuple[Array, int | float]
 
 
 def scalar_text(array: Array) -> str | None:
-    """Return the text of a scalar; None for what goes into the metadata section."""
+    """Return the text of a scalar; None for an array that goes into the metadata section."""
     dtype = array.dtype.name
     if array.ndim:
         return None
@@ -76,7 +76,7 @@ def scalar_text(array: Array) -> str | None:
 
 
 def float_digits(value: float, dtype: str = "float64") -> str:
-    """The fewest digits, 6 at least, from which a float of the dtype is read back as it is."""
+    """Return the fewest digits, at least 6, from which a float of the dtype is read back unchanged."""
     exact = np.dtype(dtype).type
     for precision in _PRECISIONS[dtype]:
         text = f"{value:.{precision}g}"

@@ -1,7 +1,7 @@
-"""The metadata section: what has no text of its own, as TVM's JSON of a graph of nodes, tensors in base64.
+"""The metadata section: objects that have no text, in TVM's JSON of a graph of nodes, with tensors in base64.
 
-It is a map from kind to list; `meta[relay.Constant][0]` is the first of a list. Written as TVM 0.14 does, so that
-either reads what the other wrote. Kinds that only TVM knows are read, too; using one is an error.
+It is a map from kind to list; `meta[relay.Constant][0]` is the first object of a list. The format is that of TVM 0.14,
+so that either reads the other's files. Kinds that only TVM knows are read, too; using one is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONSTANT = "relay.Constant"
 DEVICE = "VirtualDevice"
 STRING = "runtime.String"
 DIMENSIONS = ("tir.SizeVar", "tir.Var", "tir.Any")
-"""The nodes that stand for a dimension that only a run decides."""
+"""The nodes for a dimension that only a run decides."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,15 @@ MetaTable: TypeAlias = dict[str, list[Entry]]
 
 
 def given_table(table: Mapping[str, Sequence[Entry | Constant]] | None) -> MetaTable:
-    """A table from a caller, who may give constants for tensors."""
-    found: MetaTable = {}
+    """Return a caller's table with tensors in the place of constants."""
+    tensors: MetaTable = {}
     for key, entries in (table or {}).items():
-        found[key] = [entry.data if isinstance(entry, Constant) else entry for entry in entries]
-    return found
+        tensors[key] = [entry.data if isinstance(entry, Constant) else entry for entry in entries]
+    return tensors
 
 
 def read_metadata(section: str) -> MetaTable:
-    """The lists of a metadata section, by kind.
-
-    Raises FrontendError when it is none.
-    """
+    """Return the lists of a metadata section by kind; raises FrontendError when it is none."""
     try:
         graph: dict[str, Any] = json.loads(section)
         nodes: list[dict[str, Any]] = graph["nodes"]
@@ -92,13 +89,13 @@ class _Reader:
 
 @dataclass
 class MetadataWriter:
-    """The things that a text refers to so far; the same thing twice is one entry."""
+    """The objects to which a text refers so far; each object is one entry."""
 
     table: MetaTable = field(default_factory=MetaTable)
     _references: dict[object, str] = field(default_factory=dict[object, str])
 
     def reference(self, kind: str, entry: Entry, key: object) -> str:
-        """`meta[kind][index]`; `key` says what is the same thing."""
+        """Return `meta[kind][index]`; entries with equal keys are the same object."""
         if (reference := self._references.get((kind, key))) is None:
             entries = self.table.setdefault(kind, [])
             reference = self._references[(kind, key)] = f"meta[{kind}][{len(entries)}]"
@@ -106,13 +103,13 @@ class MetadataWriter:
         return reference
 
     def section(self) -> str:
-        """The JSON of what was referred to."""
+        """Return the JSON of the objects."""
         return _Graph().of(self.table)
 
 
 @dataclass
 class _Graph:
-    """Nodes in the order of their numbers; number 0 is what stands for nothing."""
+    """Nodes in the order of their numbers; number 0 stands for nothing."""
 
     nodes: list[dict[str, Any]] = field(default_factory=lambda: [{"type_key": ""}])
     tensors: list[str] = field(default_factory=list[str])

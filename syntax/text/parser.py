@@ -1,4 +1,4 @@
-"""Relay text -> expressions: the parser that Lark makes of the grammar, and what it says of what does not fit."""
+"""Relay text -> expressions: the parser that Lark makes of the grammar, and its syntax errors."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _NAMED = {
     "$END": "the end of the text",
     "NONE": "`None`",
 }
-"""Terminals without a spelling of their own."""
+"""The terminals that no fixed text stands for, as errors call them."""
 _HIDDEN = ("INFO", "INFINITE")
 
 
 class _Machine:
-    """A parser, with the actions that it is bound to; it reads one text at a time."""
+    """A parser with its actions; it reads one text at a time."""
 
     def __init__(self) -> None:
         self.actions = Actions()
@@ -61,7 +61,7 @@ class _Machine:
 
 
 _idle: list[_Machine] = []
-"""Machines take a while to make: each text takes one from here, and puts it back."""
+"""Idle machines, kept because making one takes a while: each text takes one from here, and puts it back."""
 
 
 def parse(
@@ -70,12 +70,12 @@ def parse(
     init_module: Program | None = None,
     init_meta_table: Mapping[str, Sequence[Entry | Constant]] | None = None,
 ) -> Program:
-    """The functions and types of a module in text. Types of expressions are not inferred.
+    """Return the functions and types of a module in text. Types of expressions are not inferred.
 
-    source_name: what spans call the text. init_module: functions and types that it may use, and that the result has,
-    too. init_meta_table: entries of the metadata section, after those of the text's own.
+    source_name: the name of the text in spans. init_module: functions and types that the text may use, and that the
+    result has, too. init_meta_table: entries of the metadata section, after the text's own.
 
-    Raises DiagnosticError, a FrontendError, with all that is wrong with the text, but of syntax errors the first only.
+    Raises DiagnosticError, a FrontendError, with all errors in the text, but only the first syntax error.
     """
     program = Program()
     if init_module is not None:
@@ -84,12 +84,12 @@ def parse(
 
 
 def fromtext(text: str) -> Program:
-    """`parse` of a text without a name."""
+    """Parse a text without a name; see `parse`."""
     return parse(text)
 
 
 def parse_expr(text: str, source_name: str = FROM_STRING, init_module: Program | None = None) -> Expr:
-    """The expression in a text, which may be without version line; otherwise as `parse`."""
+    """Return the expression in a text, which may lack the version line; otherwise as `parse`."""
     return _parse(text, source_name, "expression", init_module or Program(), {})
 
 
@@ -99,24 +99,24 @@ def _parse(text: str, name: str, start: Literal["module", "expression"], program
     if (position := too_deep(code, "{", DEEPEST_BODY)) is not None:
         context.emit(f"expected at most {DEEPEST_BODY} bodies in each other, got more", context.at(*position))
         context.fail()
-    table = _table(context, section, end, given)
+    metadata = _table(context, section, end, given)
     machine = _idle.pop() if _idle else _Machine()
     try:
-        machine.actions.begin(context, program, table)
+        machine.actions.begin(context, program, metadata)
         with fewer_collections():
             result = cast(Any, machine.lark).parse(code, start=start)
-        made = machine.actions.made
+        expressions = machine.actions.expressions
     except UnexpectedInput as error:
         _unexpected(context, error, machine)
     finally:
         _idle.append(machine)
     context.render()
-    restore(table.get(SOURCE_MAP), text[:end], made)
+    restore(metadata.get(SOURCE_MAP), text[:end], expressions)
     return result
 
 
-def _table(context: DiagnosticContext, section: str | None, start: int, given: MetaTable) -> MetaTable:
-    """The metadata of a text, what was given behind it."""
+def _table(context: DiagnosticContext, section: str | None, start: int, meta_table: MetaTable) -> MetaTable:
+    """Return the metadata of a text, followed by the caller's entries."""
     table: MetaTable = {}
     if section is not None:
         line = context.text.count("\n", 0, start) + 1
@@ -128,32 +128,32 @@ def _table(context: DiagnosticContext, section: str | None, start: int, given: M
         except FrontendError as error:
             context.emit(str(error), context.at(line, 1, line, len("#[metadata]") + 1))
             context.fail()
-    for kind, entries in given.items():
+    for kind, entries in meta_table.items():
         table.setdefault(kind, []).extend(entries)
     return table
 
 
 def _unexpected(context: DiagnosticContext, error: UnexpectedInput, machine: _Machine) -> NoReturn:
-    """A syntax error, after what else was wrong before it."""
+    """Raise a syntax error, after the errors before it."""
     line, column = max(error.line, 1), max(error.column, 1)
     end_column = column + 1
     if isinstance(error, UnexpectedCharacters):
-        expected, found = set(error.allowed or ()), f"`{cast(Any, error).char}`"
+        expected, actual = set(error.allowed or ()), f"`{cast(Any, error).char}`"
     else:
         assert isinstance(error, UnexpectedToken)
         token = cast(Token, cast(Any, error).token)
-        expected, found = set(error.accepts or error.expected), f"`{token}`"
+        expected, actual = set(error.accepts or error.expected), f"`{token}`"
         end_column = column + max(1, len(token.split("\n")[0]))
         if token.type == "$END":
-            found = "the end of the text"
+            actual = "the end of the text"
             lines = context.text.rstrip().split("\n")
             line, column = len(lines), len(lines[-1]) + 1
             end_column = column + 1
     span = context.at(line, column, line, end_column)
     if expected == {"VERSION"}:
-        context.emit(f"expected text format semantic version, got {found}", span, f"you can annotate it as {VERSION}")
+        context.emit(f"expected text format semantic version, got {actual}", span, f"you can annotate it as {VERSION}")
     else:
-        wanted = sorted(map(machine.spelling, expected.difference(_HIDDEN)), key=lambda w: (w.startswith("`"), w))
-        more = " .." if len(wanted) > _SHOWN_EXPECTED else ""
-        context.emit(f"expected {' or '.join(wanted[:_SHOWN_EXPECTED])}{more}, got {found}", span)
+        alternatives = sorted(map(machine.spelling, expected.difference(_HIDDEN)), key=lambda w: (w.startswith("`"), w))
+        more = " .." if len(alternatives) > _SHOWN_EXPECTED else ""
+        context.emit(f"expected {' or '.join(alternatives[:_SHOWN_EXPECTED])}{more}, got {actual}", span)
     context.fail()

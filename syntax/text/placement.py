@@ -1,7 +1,7 @@
-"""The place of each expression in the text: in line where it is used, or bound to a graph variable, and in which scope.
+"""The place of each expression in the text: in line where it is used, or bound to a graph variable in a scope.
 
-A scope is what has statements: a body in braces, a let in parentheses, the text itself. What several scopes read
-stands in the innermost one around all of them.
+A scope is a part of the text with statements: a body in braces, a let in parentheses, the text itself. An expression
+that several scopes read is in the innermost one around all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..relay.nodes import placed
 
 
 class Scope(scopes.Scope):
-    """Statements, `indent` spaces to the right."""
+    """Statements, indented by `indent` spaces."""
 
     def __init__(self, parent: Self | None, indent: int):
         super().__init__(parent)
@@ -34,19 +34,19 @@ class Placement:
     """The scopes of a function's body, of the branches of an `if` or `match`, and of a let in parentheses."""
     uses: dict[Expr, int] = field(default_factory=dict[Expr, int])
     tail: set[Expr] = field(default_factory=set[Expr])
-    """Expressions that are the result of a scope."""
+    """The expressions that are the result of a scope."""
 
     def in_line(self, expr: Expr) -> bool:
-        """Return whether an expression needs no variable where the text has room for it."""
+        """Return whether an expression needs no variable, if the text has room for it."""
         return self.uses.get(expr, 0) <= 1
 
     def flat(self, let: Let) -> bool:
-        """Return whether a let needs no parentheses, as its statements can be those of the scope around."""
+        """Return whether a let needs no parentheses, because its statements can be in the scope around it."""
         return let in self.tail and self.in_line(let)
 
     @staticmethod
     def of(root: Expr, indent: int) -> Placement:
-        """The placement of what a scope `indent` spaces to the right results in."""
+        """Return the placement of the result of a scope, indented by `indent` spaces."""
         placement = Placement()
         placement.tail.add(root)
         placement.scopes = scopes.innermost(root, Scope(None, indent), placement._parts)

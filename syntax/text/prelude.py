@@ -1,4 +1,4 @@
-"""Programs that come with whence: lists, options and trees with the functions that TVM's have; natural numbers."""
+"""Programs that come with whence: lists, options and trees with TVM's functions, and natural numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STANDARD = (PRELUDE, "nat")
 
 
 def prelude() -> Program:
-    """The types and functions of the prelude; a new program each time."""
+    """Return the types and functions of the prelude, as a new program each time."""
     return _read(PRELUDE)
 
 
@@ -24,21 +24,21 @@ def _read(name: str) -> Program:
 
 
 def import_standard(program: Program, file: str) -> None:
-    """Add what a file has to a program: `prelude.rly`, or `nat.rly`, whose functions may use the prelude.
+    """Add the contents of a file to a program: `prelude.rly`, or `nat.rly`, whose functions may use the prelude.
 
-    Raises FrontendError for another file, and when the program has something of a name that the file has.
+    Raises FrontendError for another file, and for a name that both the program and the file define.
     """
     path = PurePath(file)
     if path.suffix not in (".rly", ".relay") or path.stem not in STANDARD:
-        raise FrontendError(expectation("import_from_std", " or ".join(f"{one}.rly" for one in STANDARD), file))
-    ours = _read(path.stem)
-    twice = [*(program.functions.keys() & ours.functions.keys()), *(program.types.keys() & ours.types.keys())]
-    if twice:
-        raise FrontendError(f"{path.stem}: expected a program without {', '.join(sorted(twice))}, got one with")
-    program.functions.update(ours.functions)
-    program.types.update(ours.types)
+        raise FrontendError(expectation("import_from_std", " or ".join(f"{name}.rly" for name in STANDARD), file))
+    added = _read(path.stem)
+    duplicates = [*(program.functions.keys() & added.functions.keys()), *(program.types.keys() & added.types.keys())]
+    if duplicates:
+        raise FrontendError(f"{path.stem}: expected a program without {', '.join(sorted(duplicates))}, got one with")
+    program.functions.update(added.functions)
+    program.types.update(added.types)
 
 
 def import_prelude(program: Program) -> None:
-    """Add the prelude to a program; errors as `import_standard`."""
+    """Add the prelude to a program; raises the errors of `import_standard`."""
     import_standard(program, f"{PRELUDE}.rly")

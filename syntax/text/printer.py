@@ -1,8 +1,8 @@
 """Expressions and programs -> Relay text, in TVM's format 0.0.5.
 
-`Printer._visit` is written as if it called itself; `driven` keeps what waits on a stack, so that depth costs nothing.
-Where a source map is wanted, each expression that may have a span leaves a mark behind its text; the marks,
-found in the order of the text and taken out, say which expression is which.
+`Printer._visit` looks recursive, but `driven` keeps waiting visits on a stack, so that depth costs nothing. If the text
+needs a source map, each expression that may have a span leaves a mark after its text. The marks are then removed; their
+order in the text tells the order of the expressions.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ from .types import tuple_text
 
 Annotate: TypeAlias = Callable[[Expr], str]
 Asked: TypeAlias = tuple[Expr, bool]
-"""An expression whose text is wanted, and whether it may be in line."""
+"""A request for the text of an expression, and whether it may be in line."""
 Visit: TypeAlias = Generator[Asked, str, str]
 _MARK = re.compile("\0([0-9]+)\0")
 _REFERENCES: dict[type[Expr], str] = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
 _COMMENTED = (Constant, Call, Var, Function, Tuple, TupleGetItem)
-"""The expressions whose type and span TVM shows."""
+"""The classes of expressions whose type and span TVM shows."""
 
 
 class Printer:
-    """Prints functions and types one after the other; names and numbers are those of one text."""
+    """A printer of functions and types, one after the other, as one text with unique names and numbers."""
 
     def __init__(self, annotate: Annotate | None, marks: bool):
         self.meta = MetadataWriter()
         self.names: dict[str, str] = {}
-        """Names of variables that the text spells otherwise: as in the text -> as they are."""
+        """The names of variables that the text changes: name in the text -> original name."""
         self.marked: list[Expr] = []
         self.lossy = False
         """True if the text alone would give some expression another span or name."""
@@ -82,7 +82,7 @@ class Printer:
         self._types: dict[int, tuple[Attribute, str]] = {}
         self._placement = Placement()
         self._type_arguments: dict[Call, list[Attribute]] = {}
-        """Of calls whose types the text would not tell otherwise."""
+        """The type arguments of calls that the text would not determine otherwise."""
 
     # -- programs
 
@@ -121,17 +121,17 @@ class Printer:
         return f"{text}{self._mark(function)}"
 
     def _global(self, name: str) -> str:
-        if (found := self._globals.get(name)) is None:
-            found = self._globals[name] = self._global_names.unique(global_name(name))
-        return found
+        if (unique := self._globals.get(name)) is None:
+            unique = self._globals[name] = self._global_names.unique(global_name(name))
+        return unique
 
     # -- the walk
 
     def _known(self, asked: Asked) -> str | None:
-        """The text of what has one already, or needs no other's for its own."""
+        """Return the text of an expression that has one already or needs no other's; None for others."""
         expr, _ = asked
-        if (found := self._memo.get(expr)) is not None:
-            return found
+        if (text := self._memo.get(expr)) is not None:
+            return text
         match expr:
             case Constant():
                 text = scalar_text(expr.data) or self.meta.reference(CONSTANT, expr.data, id(expr.data))
@@ -154,7 +154,7 @@ class Printer:
         return text
 
     def _visit(self, asked: Asked) -> Visit:
-        """The text of an expression where it is used: its own if there is room for it, or its variable."""
+        """Return the text of an expression where it is used: its own if there is room for it, else its variable."""
         expr, room = asked
         placement = self._placement
         if isinstance(expr, Let):
@@ -180,10 +180,10 @@ class Printer:
             case Function():
                 return (yield from self._function(expr, "fn "))
             case If():
-                then, other = self._placement.opened[expr]
+                then, otherwise = self._placement.opened[expr]
                 condition = yield expr.cond, False
                 then_text = yield from self._body(expr.true_branch, then)
-                other_text = yield from self._body(expr.false_branch, other)
+                other_text = yield from self._body(expr.false_branch, otherwise)
                 return f"if ({condition}) {then_text} else {other_text}"
             case Match():
                 return (yield from self._match(expr))
@@ -207,13 +207,13 @@ class Printer:
         return f"{callee}({', '.join(args)})"
 
     def _let(self, let: Let) -> Visit:
-        """A let and those right below it; in parentheses, the value of the first is computed before them."""
+        """Return the text of a let and those directly in its body, as statements or in parentheses."""
         placement = self._placement
         flat = placement.flat(let)
         scope = placement.scopes[let] if flat else placement.opened[let][0]
         current = let
         while True:
-            definition = self._define(current.var, self._told_of(current))
+            definition = self._define(current.var, self._declared_type(current))
             value = yield current.value, not isinstance(current.value, Let)
             scope.lines.append(f"let {definition} = {value};{self._mark(current)}")
             body = current.body
@@ -225,8 +225,8 @@ class Printer:
             return result
         return self._enclosed("(", result, scope, ")")
 
-    def _told_of(self, let: Let) -> Attribute | None:
-        """The type that a let says of its value, so that the value need not: that of data whose type nothing tells."""
+    def _declared_type(self, let: Let) -> Attribute | None:
+        """Return a type annotation for a let if its value is data that would else need type arguments."""
         value = let.value
         if let.var.type_annotation is not None or not isinstance(value, Call) or not isinstance(value.op, Constructor):
             return None
@@ -242,22 +242,22 @@ class Printer:
 
     def _function(self, function: Function, prefix: str) -> Visit:
         params = f"[{', '.join(function.type_params)}]" if function.type_params else ""
-        given = [self._define(param) for param in function.params]
-        given.extend(function_attributes(function.attrs, self.meta))
+        parameters = [self._define(param) for param in function.params]
+        parameters.extend(function_attributes(function.attrs, self.meta))
         result = f"-> {self._type(function.ret_type)} " if function.ret_type is not None else ""
         (scope,) = self._placement.opened[function]
         body = yield from self._body(function.body, scope)
-        return f"{prefix}{params}({', '.join(given)}) {result}{body}"
+        return f"{prefix}{params}({', '.join(parameters)}) {result}{body}"
 
     def _match(self, match: Match) -> Visit:
         data = yield match.data, False
-        own = self._placement.scopes[match].indent
+        indent = self._placement.scopes[match].indent
         lines = [f"{'match' if match.complete else 'match?'} ({data}) {{"]
         for clause, scope in zip(match.clauses, self._placement.opened.get(match, ()), strict=True):
             pattern = self._pattern(clause.lhs)
             body = yield from self._body(clause.rhs, scope)
-            lines.append(f"{' ' * (own + 2)}{pattern} => {body},")
-        return "\n".join([*lines, f"{' ' * own}}}"])
+            lines.append(f"{' ' * (indent + 2)}{pattern} => {body},")
+        return "\n".join([*lines, f"{' ' * indent}}}"])
 
     # -- parts
 
@@ -274,7 +274,7 @@ class Printer:
                 return "_"
 
     def _define(self, var: Var, type_: Attribute | None = None) -> str:
-        """A variable where it is bound, with its annotation, or a type in the place of none."""
+        """Return the text of a variable where it is bound, with its annotation, or with a type if it has none."""
         name = self._unique.unique(variable_name(var.name_hint))
         if name != var.name_hint:
             self.names[name] = var.name_hint
@@ -294,30 +294,30 @@ class Printer:
         return entry[1]
 
     def _info(self, expr: Expr) -> str:
-        """The comment behind an expression, and its mark."""
+        """Return the comment after an expression, and its mark."""
         if self._annotate is not None:
             return self._annotate(expr)
         comment = ""
         if isinstance(expr, _COMMENTED) and not (expr.type is None and expr.span is None):
             inner, outer = span_comments(expr.span)
-            shown = f" ty={self._type(expr.type)}" if expr.type is not None else ""
-            comment = (f" /*{shown}{inner} */" if shown or inner else "") + outer
+            type_text = f" ty={self._type(expr.type)}" if expr.type is not None else ""
+            comment = (f" /*{type_text}{inner} */" if type_text or inner else "") + outer
         return comment + self._mark(expr, comment)
 
     def _mark(self, expr: Expr, comment: str = "") -> str:
         if not self.marks:
             return ""
         self._spans.add(expr.span is None)
-        # Where there are spans at all, what has none keeps none; elsewhere its place in the text is better than none.
+        # If any expression has a span, those without keep none; if none has, their positions in the text are better.
         self.lossy |= len(self._spans) == 2
         if expr.span is not None and not self.lossy:
-            said = comment[comment.rfind(" /* si=") + 1 :] if " /* si=" in comment else comment.strip()
-            self.lossy = not said or span_of(said) != expr.span
+            span_comment = comment[comment.rfind(" /* si=") + 1 :] if " /* si=" in comment else comment.strip()
+            self.lossy = not span_comment or span_of(span_comment) != expr.span
         self.marked.append(expr)
         return f"\0{len(self.marked) - 1}\0"
 
     def unmarked(self, text: str) -> tuple[str, Sequence[Expr]]:
-        """A text without marks, and the expressions that the marks are of."""
+        """Return a text without marks, and the expressions of the marks."""
         return _MARK.sub("", text), [self.marked[int(index)] for index in _MARK.findall(text)]
 
 

@@ -1,4 +1,4 @@
-"""Definitions that names mean: scopes of variables, graph bindings and type variables, and a module's own names."""
+"""The meanings of names: scopes of variables, graph bindings and type variables, and a module's own names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ValueT = TypeVar("ValueT")
 
 
 class Scopes(Generic[ValueT]):
-    """Names to what they mean here, inner scopes before outer ones.
+    """The meanings of names at one point; inner scopes come before outer ones.
 
-    A name has a stack of meanings, so that neither depth nor number of scopes costs a look-up anything.
+    A name has a stack of meanings, so that the cost of a look-up does not depend on depth or number of scopes.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Scopes(Generic[ValueT]):
             self._meanings[name].pop()
 
     def add(self, name: str, value: ValueT) -> bool:
-        """Give a name a meaning in the innermost scope; False when it had one there already."""
+        """Add a meaning of a name in the innermost scope; return False if it had one there already."""
         depth = len(self._added)
         meanings = self._meanings.setdefault(name, [])
         fresh = not meanings or meanings[-1][0] != depth
@@ -37,7 +37,7 @@ class Scopes(Generic[ValueT]):
         return fresh
 
     def add_outermost(self, name: str, value: ValueT) -> None:
-        """Give a name a meaning that no scope ends, behind those that it has."""
+        """Add a meaning of a name that no scope ends and that all its other meanings hide."""
         self._meanings.setdefault(name, []).insert(0, (1, value))
 
     def get(self, name: str) -> ValueT | None:
@@ -47,7 +47,7 @@ class Scopes(Generic[ValueT]):
 
 @dataclass
 class Names:
-    """All that names may mean at one point of a text."""
+    """The meanings of all names at one point of a text."""
 
     program: Program
     variables: Scopes[Var] = field(default_factory=Scopes[Var])
@@ -60,7 +60,7 @@ class Names:
             self.declare(data)
 
     def declare(self, data: TypeData) -> None:
-        """The constructors of a type become known."""
+        """Declare the constructors of a type."""
         self.constructors.update({constructor.name_hint: constructor for constructor in data.constructors})
 
     def push(self) -> None:

@@ -1,11 +1,11 @@
-"""The parts of spans that comments cannot say: a layer's file and line, where a piece of text ends, and the spans of
-what has no comment. It is an entry of the metadata section, and holds for the text that it was written with.
+"""The parts of spans that comments cannot express: a layer's file and line, ends of pieces of text, and the spans of
+expressions without comments. The source map is an entry of the metadata section, and valid only for its own text.
 
     {"digest": .., "sources": [[name, file], ..], "spans": [[source, line, end line, column, end column], ..],
      "nodes": [..], "names": {"v1": "1"}}
 
-`nodes` has the index of a span, or a list of such, or null, for each expression in the order in which they end in the
-text. A text that was changed by hand keeps what its comments say.
+`nodes` has the index of a span, or a list of indices, or null, for each expression, in the order of their ends in the
+text. A text that somebody edited keeps only the spans of its comments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOURCE_MAP = "whence.SourceMap"
 
 
 def digest(text: str) -> str:
-    """Return a digest that tells whether a text is as it was written."""
+    """Return a digest that tells whether a text is unchanged."""
     return hashlib.sha256("\n".join(text.split("\n")).strip().encode()).hexdigest()[:16]
 
 
@@ -38,10 +38,10 @@ class _Writer:
         if span is None:
             return None
         if isinstance(span, SequentialSpan):
-            return [self._one(one) for one in span.spans]
-        return self._one(span)
+            return [self._index(part) for part in span.spans]
+        return self._index(span)
 
-    def _one(self, span: Span) -> int:
+    def _index(self, span: Span) -> int:
         return self.spans.setdefault(span, len(self.spans))
 
     def rows(self) -> list[list[int]]:
@@ -53,35 +53,35 @@ class _Writer:
 
 
 def written(text: str, nodes: Sequence[Expr], names: Mapping[str, str]) -> str:
-    """The source map of a text and its expressions; `names` are those that the text does not spell as they are."""
+    """Return the source map of a text and its expressions; `names` are the names that the text changes."""
     writer = _Writer()
     indices = [writer.index(node.span) for node in nodes]
     rows = writer.rows()
-    made = {
+    source_map = {
         "digest": digest(text),
         "sources": list(writer.sources),
         "spans": rows,
         "nodes": indices,
         "names": dict(names),
     }
-    return json.dumps(made, separators=(",", ":"))
+    return json.dumps(source_map, separators=(",", ":"))
 
 
 def restore(entries: Sequence[Entry] | None, text: str, nodes: Sequence[Expr]) -> None:
-    """Give expressions that were read from `text` the spans and names of its source map, if it has one that holds.
+    """Restore the spans and names of expressions in `text` from its source map, if it has a valid one.
 
-    Raises FrontendError for an entry that is none.
+    Raises FrontendError for an entry that is no source map.
     """
     for entry in entries or ():
         try:
-            found: dict[str, Any] = json.loads(str(entry))
-            if found["digest"] != digest(text) or len(found["nodes"]) != len(nodes):
+            source_map: dict[str, Any] = json.loads(str(entry))
+            if source_map["digest"] != digest(text) or len(source_map["nodes"]) != len(nodes):
                 continue
-            spans = [_span(found["sources"], *row) for row in found["spans"]]
-            for node, index in zip(nodes, found["nodes"], strict=True):
+            spans = [_span(source_map["sources"], *row) for row in source_map["spans"]]
+            for node, index in zip(nodes, source_map["nodes"], strict=True):
                 node.span = _spans(spans, index)
                 if isinstance(node, Var):
-                    node.name_hint = found["names"].get(node.name_hint, node.name_hint)
+                    node.name_hint = source_map["names"].get(node.name_hint, node.name_hint)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
             raise FrontendError(
                 f"metadata: expected a source map in {SOURCE_MAP}, got {type(error).__name__}"

@@ -1,4 +1,4 @@
-"""The text of a program or an expression, whole: version line, program, metadata section."""
+"""The complete text of a program or an expression: version line, program, metadata section."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _OMITTED = """/* The metadata section is not shown: tensors and other things tha
 
 
 def astext(node: Expr | Program, show_meta_data: bool = True, annotate: Annotate | None = None) -> str:
-    """The text, in TVM's format 0.0.5; it is read back as an equal program, spans included.
+    """Return the text in TVM's format 0.0.5; it is read back as an equal program with equal spans.
 
-    show_meta_data: with the metadata section, which holds tensors and what comments cannot say of spans; without, a
-    comment stands for it. annotate: what stands behind an expression, instead of its type and span.
+    show_meta_data: include the metadata section, with tensors and the source map; otherwise a comment stands for it.
+    annotate: returns a text to put after an expression instead of its type and span.
 
-    Raises FrontendError for what is no expression of Relay.
+    Raises FrontendError for anything but an expression of Relay.
     """
     printer = Printer(annotate, marks=show_meta_data and annotate is None)
     text = f"{VERSION}\n{_printed(printer, node)}"
@@ -34,7 +34,7 @@ def astext(node: Expr | Program, show_meta_data: bool = True, annotate: Annotate
 
 
 def pretty_print(node: Expr | Program) -> str:
-    """The text without version line and metadata, for people: what `str` of a module gives."""
+    """Return a readable text, without version line and metadata, as `str` of a module does."""
     return _printed(Printer(None, marks=False), node)
 
 

@@ -1,4 +1,4 @@
-"""Types in the text beyond `relay.type_text`: dtypes, and how deep things may nest."""
+"""Types in the text beyond `relay.type_text`: dtypes, and the limit of nesting."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DEEPEST = 200
 
 
 def dtype_of(name: str) -> Attribute | None:
-    """The element type of a dtype such as `float32` or `int8x4`; None for what is none."""
-    if (found := DTYPES.get(_SHORT.get(name, name))) is not None:
-        return found
+    """Return the element type of a dtype such as `float32` or `int8x4`; None if there is no such dtype."""
+    if (element := DTYPES.get(_SHORT.get(name, name))) is not None:
+        return element
     if (vector := _VECTOR.fullmatch(name)) is None or not 1 < int(vector[2]) < 1 << 16:
         return None
     element = IntegerType(1) if vector[1] == "uint1" else DTYPES.get(vector[1])
@@ -28,10 +28,10 @@ def dtype_of(name: str) -> Attribute | None:
 
 
 def scalar(element: Attribute) -> TensorType[Attribute]:
-    """The type of a tensor without axes."""
+    """Return the type of a tensor without axes."""
     return TensorType(element, [])
 
 
 def tuple_text(fields: Sequence[str]) -> str:
-    """`()`, `(1,)`, `(1, 2)`."""
+    """Return a tuple as text: `()`, `(1,)`, `(1, 2)`."""
     return f"({fields[0]},)" if len(fields) == 1 else f"({', '.join(fields)})"

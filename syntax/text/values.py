@@ -1,4 +1,4 @@
-"""The values that actions hand to each other while a text is read: parts of the program and the tokens they span."""
+"""The values that actions pass to each other while a text is read: parts of the program and the tokens they span."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .metadata import Entry
 
 
 class Placed(NamedTuple):
-    """An expression, and the tokens that it begins and ends with."""
+    """An expression, with its first and last token."""
 
     expr: Expr
     first: Token
@@ -32,7 +32,7 @@ class Named(NamedTuple):
 
 
 class Value(NamedTuple):
-    """An attribute's value, where it begins, how far it nests, and its text where it may be a part of a size."""
+    """An attribute's value, its first token, the depth of its nesting, and its text, which may be a part of a size."""
 
     value: Any
     first: Token
@@ -41,14 +41,14 @@ class Value(NamedTuple):
 
 
 class SizeParts(NamedTuple):
-    """The tokens of a size, and how far its brackets nest."""
+    """The tokens of a size, and the depth of its brackets."""
 
     tokens: list[Token]
     depth: int = 0
 
 
 class Number(NamedTuple):
-    """A scalar of the dtype that its suffix names, and the number as it is written: attributes have no dtypes."""
+    """A scalar of the dtype that its suffix names, and the exact number for attributes, which have no dtypes."""
 
     value: Array
     exact: int | float
@@ -57,7 +57,7 @@ class Number(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """The entry that a reference into the metadata section stands for; None for a missing one, already reported."""
+    """The entry of the metadata section that a reference means; None for a missing one, which has been reported."""
 
     entry: Entry | None
     first: Token
@@ -65,20 +65,20 @@ class Meta(NamedTuple):
 
 
 class Type(NamedTuple):
-    """A type, None where it is left open, and how far it nests."""
+    """A type, None for an open one, and the depth of its nesting."""
 
     type: Attribute | None
     depth: int = 0
 
 
 class Dimension(NamedTuple):
-    """An extent in a shape, DYNAMIC_INDEX for one that is left open."""
+    """An extent in a shape, DYNAMIC_INDEX for an open one."""
 
     size: Size
 
 
 class Read(NamedTuple):
-    """A pattern, the variables that it binds, and how far it nests."""
+    """A pattern, the variables that it binds, and the depth of its nesting."""
 
     pattern: Pattern
     vars: list[Var]
@@ -96,7 +96,7 @@ class Signature:
 
 @dataclass
 class Infix:
-    """Operands with signs between them, of which those that wait for a later one bind tighter and tighter."""
+    """Operands with operators between them; each operator that waits for its operand binds tighter than the last."""
 
     operands: list[Placed]
     operators: list[Token]

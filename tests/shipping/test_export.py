@@ -238,7 +238,9 @@ def test_a_file_gives_what_was_built(lib: Lib, files: dict[str, Path], image: Ar
     module = again["default"](whence.cpu())
     module.run(x=image)
     np.testing.assert_array_equal(module.get_output(0), lib.executable(image)[0])
-    with pytest.raises(PipelineError, match=r"expected what whence\.executables\.restoring\.read_library gives"):
+    with pytest.raises(
+        PipelineError, match=r"expected the module that whence\.executables\.restoring\.read_library reads"
+    ):
         load_module(files["tar"]).get_node_schedule(node)
     with pytest.raises(PipelineError, match=r"expected the number of a node, 0 to .*, got True"):
         lib.get_node_schedule(True)
