@@ -11,15 +11,13 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ..importing.draws import normal, number_type, uniform
-from ..importing.terms import Term, where
+from ..importing.terms import Term
+from ..meanings import draws
 from .context import Config, Context
 from .masks import KEPT
 from .nests import entries_of, items_of, whole
 from .rows import OF_TRAINING, Row
 
-_SATURATION = -1.7580993408473766
-"""The value of SELU at minus infinity, which alpha dropout puts in the place of elements."""
 _MODES = ("BatchNormalization", "SpectralNormalization", "StochasticDepth")
 """Layers that compute something else in training, besides those that drop or augment."""
 _AUGMENTS = ("AugMix", "CutMix", "MixUp", "RandAugment", "Random")
@@ -58,11 +56,6 @@ def _seed(ctx: Context) -> int | None:
     return whole(ctx.option("seed"))
 
 
-def _kept(ctx: Context, data: Term, shape: tuple[int, ...]) -> Term:
-    """Truth values of a shape: the parts that stay."""
-    return uniform(ctx, shape, number_type(data.dtype), _seed(ctx)) < 1.0 - _rate(ctx)
-
-
 def _noise_shape(ctx: Context, data: Term) -> tuple[int, ...]:
     """The shape of the mask: `noise_shape`, where None is the extent of the data."""
     extents = items_of(ctx.option("noise_shape"))
@@ -73,47 +66,32 @@ def _noise_shape(ctx: Context, data: Term) -> tuple[int, ...]:
     return tuple(own if extent is None else whole(extent) or 1 for own, extent in zip(data.shape, extents, strict=True))
 
 
-def _channels(ctx: Context, data: Term) -> tuple[int, ...]:
-    """The shape of a mask of whole channels."""
-    batch, *places = data.shape
-    ones = [1] * (len(places) - 1)
-    return (batch, places[0], *ones) if ctx.channels_first() else (batch, *ones, places[-1])
-
-
-def _dropped(ctx: Context, data: Term, mask: Term) -> Term:
-    rate = _rate(ctx)
-    return where(mask, data * (1 / (1 - rate) if rate < 1 else 0.0), 0.0)
-
-
 def _dropout(ctx: Context, data: Term) -> Term:
-    return _dropped(ctx, data, _kept(ctx, data, _noise_shape(ctx, data)))
+    return draws.dropout(data, _rate(ctx), _noise_shape(ctx, data), _seed(ctx))[0]
 
 
 def _spatial(ctx: Context, data: Term) -> Term:
-    return _dropped(ctx, data, _kept(ctx, data, _channels(ctx, data)))
+    channels = draws.of_channels(data.shape, 1 if ctx.channels_first() else -1)
+    return draws.dropout(data, _rate(ctx), channels, _seed(ctx))[0]
 
 
 def _alpha(ctx: Context, data: Term) -> Term:
-    """The mean and variance stay those of the data."""
-    rate = _rate(ctx)
-    if rate >= 1:
-        return data * 0.0
-    factor = 1 / sqrt((1 - rate) * (1 + rate * _SATURATION**2))
-    mask = _kept(ctx, data, _noise_shape(ctx, data))
-    return where(mask, data * factor, _SATURATION * factor) - _SATURATION * factor * rate
+    return draws.alpha_dropout(data, _rate(ctx), _noise_shape(ctx, data), _seed(ctx))
+
+
+def _normal(ctx: Context, data: Term) -> Term:
+    return draws.normal(ctx, data.shape, data.dtype, _seed(ctx))
 
 
 def _noise(ctx: Context, data: Term) -> Term:
-    drawn = normal(ctx, data.shape, number_type(data.dtype), _seed(ctx)).to(data.dtype.name)
-    return data + drawn * ctx.float("stddev")
+    return data + _normal(ctx, data) * ctx.float("stddev")
 
 
 def _gaussian_dropout(ctx: Context, data: Term) -> Term:
     rate = _rate(ctx)
     if rate >= 1:
         ctx.fail("a rate below 1", str(rate))
-    drawn = normal(ctx, data.shape, number_type(data.dtype), _seed(ctx)).to(data.dtype.name)
-    return data * (drawn * sqrt(rate / (1 - rate)) + 1.0)
+    return data * (_normal(ctx, data) * sqrt(rate / (1 - rate)) + 1.0)
 
 
 def _in_training(compute: Callable[[Context, Term], Term]) -> Row:

@@ -15,7 +15,7 @@ from ..importing import context
 from ..importing.node_parts import NodePart
 from . import schemas
 from .schemas import schema_of, shown
-from .tensors import dense, to_array
+from .tensors import dense, dtype_of, to_array
 
 
 @dataclass(eq=False, kw_only=True)
@@ -85,6 +85,10 @@ class Context(context.Context):
 
     def real(self, value: Any) -> float | None:
         return None if isinstance(value, int) else super().real(value)
+
+    def element_type(self, name: str, value: Any) -> np.dtype[Any]:
+        what = f"{self.node.op_type} '{self.node.output[0]}'"
+        return dtype_of(value, what) if isinstance(value, int) else super().element_type(name, value)
 
     def rounded(self, number: float) -> float:
         """A number beside float64 is what its 32 bits are."""

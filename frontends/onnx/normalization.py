@@ -1,24 +1,18 @@
-"""Normalisations and dropout."""
+"""Normalisations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from onnx import TensorProto
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.nn import DropoutOp, LRNOp
+from ...dialects.relay.nn import LRNOp
 from ...dialects.relay.transform import BroadcastToOp
-from ...support.dtypes import Array
 from ..importing.attributes import Flag, Float, Int, Ints
-from ..importing.converter import Converter, Result
 from ..importing.rows import row
-from ..importing.terms import Term, absolute, axis_of, constant, once, sqrt, term, where, wide
+from ..importing.terms import Term, absolute, axis_of, once, sqrt, where, wide
 from ..meanings import norms
 from .context import Context
-from .known import filled
-from .random import uniform
 
 _STASHED: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.BFLOAT16: "bfloat16"}
 
@@ -144,37 +138,6 @@ def _mean_variance_normalization(x: Term, axes: Sequence[int]) -> Term:
     return (x - mean) / (sqrt(variance) + 1e-9)
 
 
-def dropout(ctx: Context) -> tuple[Result, Result] | SSAValue:
-    """nn.dropout, which lets the data through; in training mode a random choice of them, scaled.
-
-    The mask, if wanted, says what was kept (all ones of the data's dtype before opset 10).
-    """
-    if ctx.opset < 12:
-        rate, training = ctx.float("ratio", 0.5), False
-    else:
-        rate = ctx.single(1, "a ratio") if ctx.has(1) else 0.5
-        training = ctx.has(2) and bool(ctx.single(2, "a training mode"))
-    wanted = any(ctx.node.output[1:])
-    if training and rate:
-        return _dropped(ctx, rate)
-    result = ctx.emit(DropoutOp, ctx.value(0), rate=rate)
-    if not wanted:
-        return result
-    one = np.ones((), np.bool_ if ctx.opset >= 10 else ctx.dtype(0))
-    return result, filled(ctx, one, ctx.shape(0))
-
-
-def _dropped(ctx: Context, rate: float) -> tuple[Result, Result]:
-    data = term(ctx, 0)
-    if rate >= 1:
-        gone: Array = np.zeros((), np.bool_)
-        return (data * 0.0).value, filled(ctx, gone, data.shape)
-    threshold = constant(ctx, np.asarray(rate, np.float32), "ratio")
-    kept = threshold < uniform(ctx, data.shape)
-    return where(kept, data * (1 / (1 - rate)), 0.0).value, kept.value
-
-
-_IS_TEST = "checked with the opset, before anything is converted"
 _EPSILON = Float(1e-5)
 _OF_SUMS = Float(1e-12)
 _rms_row = row(_rms_norm, "X scale", axis=Int(-1), epsilon=_EPSILON, stash_type=Int(TensorProto.FLOAT))
@@ -183,12 +146,11 @@ TABLE = {
     "BatchNormalization": row(
         _batch_norm,
         "X scale B input_mean input_var",
-        unread={"is_test": _IS_TEST},
+        unread={"is_test": "checked with the opset, before anything is converted"},
         epsilon=_EPSILON,
         momentum=Float(0.9),
         training=Flag(False, name="training_mode", others=False),
     ),
-    "Dropout": Converter(dropout, unread={"is_test": _IS_TEST, "seed": "of training only"}),
     "GroupNormalization": row(_group_norm, "X scale bias", groups=Int(name="num_groups"), epsilon=_EPSILON),
     "InstanceNormalization": row(norms.instance_norm, "input scale B", epsilon=_EPSILON),
     "LRN": row(LRNOp, "X", size=Int(least=1), bias=Float(1.0), alpha=Float(1e-4), beta=Float(0.75)),

@@ -2,95 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import sqrt
+from functools import partial
+from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
+from ...dialects.relay.transform import BroadcastToOp
+from ..importing.attributes import Flag, Float
 from ..importing.converter import Converter
-from ..importing.draws import number_type
-from ..importing.tensor import shape_of
-from ..importing.terms import Term, where
-from .context import Context
-from .random import below
-from .shaping import broadcast
+from ..importing.rows import row
+from ..importing.terms import Term, constant
+from ..meanings import draws
 
 
-def _trains(ctx: Context) -> bool:
-    """Return whether a dropout drops anything."""
-    return ctx.flag("train" if ctx.given("train") else "training", False) and ctx.float("p", 0.5) > 0
+def _dropout(x: Term, rate: float, train: bool, channels: bool = False, alpha: bool = False) -> Term:
+    """Drop elements, or whole channels, in training."""
+    if not train or not rate > 0:
+        return x.apply(CopyOp)
+    shape = draws.of_channels(x.shape, 1) if channels else x.shape
+    return draws.alpha_dropout(x, rate, shape) if alpha else draws.dropout(x, rate, shape)[0]
 
 
-def _kept(ctx: Context, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Term:
-    """Truth values: the elements that a dropout keeps."""
-    return below(ctx, 1.0 - ctx.float("p", 0.5), shape, number_type(dtype))
-
-
-def _scaled(ctx: Context, data: Term, mask: Term) -> Term:
-    """The elements that a dropout keeps, as much larger as others are gone."""
-    rate = ctx.float("p", 0.5)
-    return where(mask, data * (1 / (1 - rate) if rate < 1 else 0.0), 0.0)
-
-
-def _channels(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a mask of whole channels."""
-    return (*shape[:2], *[1] * (len(shape) - 2))
-
-
-_SATURATION = -1.7580993408473766
-"""The value of SELU at minus infinity, which alpha dropout puts in the place of elements."""
-
-
-def _saturated(ctx: Context, data: Term, mask: Term) -> Term:
-    """The elements that an alpha dropout keeps, brought to the mean and variance that all had."""
-    rate = ctx.float("p", 0.5)
-    if rate >= 1:
-        return data * 0.0
-    factor = 1 / sqrt((_SATURATION**2 * rate + 1) * (1 - rate))
-    return where(mask, data * factor, _SATURATION * factor) - _SATURATION * factor * rate
-
-
-_RATE = {"p": "drops nothing in inference"}
-
-
-def _dropout(
-    whole: Callable[[tuple[int, ...]], tuple[int, ...]], put: Callable[[Context, Term, Term], Term]
-) -> Converter[Context]:
-    """The converter of a dropout, which drops nothing in inference.
-
-    whole: the shape of its mask, for that of the data. put: the result, for the data and the mask.
-    """
-
-    def convert(ctx: Context) -> SSAValue:
-        if not _trains(ctx):
-            return ctx.emit(CopyOp, ctx.of("input"))
-        data = ctx.term("input")
-        return put(ctx, data, _kept(ctx, whole(data.shape), data.dtype)).value
-
-    return Converter(convert, unread=_RATE)
-
-
-def _elements(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape
-
-
-def _native_dropout(ctx: Context) -> tuple[SSAValue, SSAValue]:
+def _native_dropout(x: Term, rate: float, train: bool) -> tuple[Term, Term]:
     """The data and a mask of what stays: all in inference."""
-    if _trains(ctx):
-        data = ctx.term("input")
-        mask = _kept(ctx, data.shape, data.dtype)
-        return _scaled(ctx, data, mask).value, mask.value
-    result = ctx.emit(CopyOp, ctx.of("input"))
-    truth = ctx.constant(np.ones((), np.bool_), "mask")
-    return result, broadcast(ctx, truth, shape_of(result))
+    if train and rate > 0:
+        return draws.dropout(x, rate)
+    return x.apply(CopyOp), constant(x.ctx, np.ones((), np.bool_), "mask").apply(BroadcastToOp, shape=x.shape)
+
+
+_RATE = Float(0.5, name="p")
+
+
+def _row(**options: bool) -> Converter[Any]:
+    return row(partial(_dropout, **options), "input", rate=_RATE, train=Flag(False))
 
 
 TABLE = {
-    "aten.dropout.default": _dropout(_elements, _scaled),
-    "aten.feature_alpha_dropout.default": _dropout(_channels, _saturated),
-    "aten.feature_dropout.default": _dropout(_channels, _scaled),
-    "aten.alpha_dropout.default": _dropout(_elements, _saturated),
-    "aten.native_dropout.default": Converter(_native_dropout, unread=_RATE),
+    "aten.alpha_dropout.default": _row(alpha=True),
+    "aten.dropout.default": _row(),
+    "aten.feature_alpha_dropout.default": _row(channels=True, alpha=True),
+    "aten.feature_dropout.default": _row(channels=True),
+    "aten.native_dropout.default": row(_native_dropout, "input", rate=_RATE, train=Flag(False)),
 }
