@@ -14,6 +14,7 @@ from ...dialects.sizes import same_shape, symbols_of
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
+from ..meanings.recurrent import lstm_step
 from .activations import activated
 from .context import Config, Context
 from .convolution import convolved, image_of, layer_window, window_of
@@ -112,13 +113,14 @@ def _step(ctx: Context, gates: Term, hidden: Term, cell: Term, rank: int) -> tup
     sums = gates + Term(ctx, convolved(ctx, hidden.value, "cell.recurrent_kernel", kernel, window, 1))
     axis = 1 if ctx.channels_first() else rank + 1
     parts = ctx.emit_all(SplitOp, sums.value, indices_or_sections=(GATES,), sections=True, axis=axis)
-    enter, forget, new, leave = parts
 
-    def gate(value: SSAValue) -> Term:
-        return Term(ctx, activated(ctx, value, "recurrent_activation"))
+    def gate(x: Term) -> Term:
+        return Term(ctx, activated(ctx, x.value, "recurrent_activation"))
 
-    cell = gate(forget) * cell + gate(enter) * Term(ctx, activated(ctx, new))
-    return gate(leave) * Term(ctx, activated(ctx, cell.value)), cell
+    def bend(x: Term) -> Term:
+        return Term(ctx, activated(ctx, x.value))
+
+    return lstm_step(cell, *(Term(ctx, part) for part in parts), gate=gate, bend=bend)
 
 
 def conv_lstm(ctx: Context) -> tuple[SSAValue, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...dialects.relay.recurrent import GRUOp, LSTMOp, RNNOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import symbols_of
 from ..importing.context import Context
-from ..importing.terms import Term, constant
+from ..importing.terms import Term, constant, sigmoid, tanh
 
 _BLOCK = 16
 """Units that a panel of weights has at most."""
@@ -56,6 +56,28 @@ def joined(*parts: Term, axis: int = 0) -> Term:
     """Parts behind each other along an axis."""
     values = [part.value for part in parts]
     return parts[0] if len(parts) == 1 else Term(parts[0].ctx, parts[0].ctx.emit(ConcatenateOp, values, axis=axis))
+
+
+def parts(x: Term, count: int) -> list[Term]:
+    """Equal parts of the last axis."""
+    axis = len(x.shape) - 1
+    extent = x.shape[axis] // count
+    return [cut(x, at * extent, (at + 1) * extent, axis) for at in range(count)]
+
+
+def lstm_step(
+    cell: Term,
+    enter: Term,
+    forget: Term,
+    new: Term,
+    leave: Term,
+    *,
+    gate: Callable[[Term], Term] = sigmoid,
+    bend: Callable[[Term], Term] = tanh,
+) -> tuple[Term, Term]:
+    """The hidden units and the cell after a step of an LSTM, by what its four gates are given."""
+    cell = gate(forget) * cell + gate(enter) * bend(new)
+    return gate(leave) * bend(cell), cell
 
 
 def _zeros(ctx: Context, dtype: np.dtype[np.generic], *shape: int) -> Term:

@@ -7,18 +7,13 @@ from ..importing import products
 from ..importing.attributes import Flag, Float
 from ..importing.rows import row
 from ..importing.terms import Term, sigmoid, tanh
-from ..meanings.recurrent import cut
+from ..meanings.recurrent import parts
 
 
 def _product(left: Term, right: Term, weights: Term, bias: Term) -> Term:
     """Two parts of rows beside each other, times weights, and a bias."""
     rows = left.ctx.emit(ConcatenateOp, [left.value, right.value], axis=1)
     return Term(left.ctx, products.dense(left.ctx, rows, weights.value, False)) + bias
-
-
-def _gates(whole: Term, count: int) -> list[Term]:
-    units = whole.shape[1] // count
-    return [cut(whole, at * units, (at + 1) * units, 1) for at in range(count)]
 
 
 def lstm_cell(
@@ -38,7 +33,7 @@ def lstm_cell(
 
     Results: input gate, cell, forget gate, output gate, candidate, the cell's tanh, state.
     """
-    i, candidate, f, o = _gates(_product(x, state, weights, bias), 4)
+    i, candidate, f, o = parts(_product(x, state, weights, bias), 4)
     if use_peephole:
         i, f = i + before * of_input, f + before * of_forget
     i, f, candidate = sigmoid(i), sigmoid(f + forget_bias), tanh(candidate)
@@ -54,7 +49,7 @@ def gru_cell(
     x: Term, before: Term, of_gates: Term, of_candidate: Term, gate_bias: Term, candidate_bias: Term
 ) -> tuple[Term, ...]:
     """Results: reset gate, update gate, candidate, state."""
-    r, u = _gates(sigmoid(_product(x, before, of_gates, gate_bias)), 2)
+    r, u = parts(sigmoid(_product(x, before, of_gates, gate_bias)), 2)
     candidate = tanh(_product(x, r * before, of_candidate, candidate_bias))
     return r, u, candidate, u * before + (-u + 1.0) * candidate
 

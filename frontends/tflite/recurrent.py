@@ -17,7 +17,8 @@ from ...dialects.relay.transform import ConcatenateOp, SqueezeOp
 from ..importing.converter import Converter
 from ..importing.products import dense
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, sigmoid, sqrt, tanh
+from ..importing.terms import Term, sigmoid, sqrt
+from ..meanings.recurrent import lstm_step, parts
 from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
@@ -190,21 +191,14 @@ def is_basic(ctx: Context) -> bool:
     return ctx.int("KernelType", 0) == _BASIC
 
 
-def parted(ctx: Context, gates: Term) -> list[Term]:
-    """The gates along the last axis: input, new cell, forget, output."""
-    units = gates.shape[1] // 4
-    return [Term(ctx, cut(ctx, gates.value, 1, at * units, (at + 1) * units)) for at in range(4)]
-
-
 def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     """All gates in one product. What they are made of are outputs, too."""
     batch, units = basic_lstm_sizes(ctx)
     before, c = state_of(ctx, 1, batch, units), Term(ctx, state_of(ctx, 4, batch, units))
     both = ctx.emit(ConcatenateOp, [ctx.value(0), before], axis=1)
     gates = times(ctx, both, 2) + vector(ctx, 3, 4 * units)
-    enter, new, forget, leave = parted(ctx, gates)
-    c = sigmoid(enter) * tanh(new) + sigmoid(forget) * c
-    h = sigmoid(leave) * tanh(c)
+    enter, new, forget, leave = parts(gates, 4)
+    h, c = lstm_step(c, enter, forget, new, leave)
     return h.value, c.value, both, gates.value, h.value, c.value
 
 

@@ -1,4 +1,4 @@
-"""Operators that are others put together: cells, stacks of tensors, windows as columns, and rarer functions."""
+"""Operators that are others put together: stacks of tensors, windows as columns, and rarer functions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from ...dialects.sizes import Size, broadcast_sizes, same, symbols_of
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, log, maximum, minimum, once, sigmoid, sqrt, tanh
+from ..importing.terms import Term, log, maximum, minimum, once, sqrt
 from ..meanings.activations import hard_shrink, soft_shrink
 from ..meanings.formulas import log_add_exp, step
 from ..meanings.pools import ADAPTIVE_MAX, adaptive_pool
 from ..meanings.windows import with_batch, without_batch
 from .context import Context
 from .elementwise import of_two
-from .products import linear
 from .promotion import common_type, floating, operand
 from .shaping import broadcast, cut, shaped
 
@@ -62,33 +61,6 @@ def _shift(left: bool) -> Converter[Context]:
         return operand(ctx, "self", dtype).apply(op, operand(ctx, "other", dtype)).value
 
     return Converter(convert)
-
-
-def _gru_cell(ctx: Context) -> SSAValue:
-    """Gates reset, update, new; the new one's part of the state is gated before it is added."""
-    gates: list[list[Term]] = []
-    for data, which in (("input", "ih"), ("hx", "hh")):
-        whole = linear(ctx, ctx.of(data), ctx.of(f"w_{which}"), ctx.optional(f"b_{which}"))
-        gates.append(_split(ctx, whole, 3))
-    (r, z, n), (state_r, state_z, state_n) = gates
-    reset, update = sigmoid(r + state_r), sigmoid(z + state_z)
-    new = tanh(n + reset * state_n)
-    return (new + update * (ctx.term("hx") - new)).value
-
-
-def _lstm_cell(ctx: Context) -> tuple[SSAValue, ...]:
-    state, cell = ctx.list_of("hx")
-    own = linear(ctx, ctx.of("input"), ctx.of("w_ih"), ctx.optional("b_ih"))
-    other = linear(ctx, state, ctx.of("w_hh"), ctx.optional("b_hh"))
-    i, f, g, o = _split(ctx, (Term(ctx, own) + Term(ctx, other)).value, 4)
-    after = sigmoid(f) * Term(ctx, cell) + sigmoid(i) * tanh(g)
-    return (sigmoid(o) * tanh(after)).value, after.value
-
-
-def _split(ctx: Context, value: SSAValue, count: int) -> list[Term]:
-    axis = len(shape_of(value)) - 1
-    part = shape_of(value)[axis] // count
-    return [Term(ctx, cut(ctx, value, axis, at * part, (at + 1) * part)) for at in range(count)]
 
 
 def _adaptive_max(rank: int) -> Converter[Context]:
@@ -327,7 +299,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.count_nonzero.dim_IntList": Converter(_count_nonzero),
     "aten.deg2rad.default": _function(lambda ctx, x: x * (pi / 180)),
     "aten.frac.default": _function(_frac),
-    "aten.gru_cell.default": Converter(_gru_cell),
     "aten.hardshrink.default": _function(lambda ctx, x: hard_shrink(x, ctx.float("lambd", 0.5))),
     "aten.heaviside.default": Converter(_heaviside),
     "aten.hstack.default": _column_stack(1, 1),
@@ -339,7 +310,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.linalg_inv.default": Converter(_inverse),
     "aten.logcumsumexp.default": Converter(_logcumsumexp),
     "aten.logit.default": _function(_logit),
-    "aten.lstm_cell.default": Converter(_lstm_cell),
     "aten.mT.default": Converter(_swapped),
     "aten.median.dim": Converter(_median),
     "aten.rad2deg.default": _function(lambda ctx, x: x * (180 / pi)),

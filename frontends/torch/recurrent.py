@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN of several layers and directions: each is an operator of its own.
+"""LSTM, GRU and RNN of several layers and directions, each an operator of its own; and their cells.
 
 torch has the gates of an LSTM in the order input, forget, cell, output, and those of a GRU reset, update, hidden.
 """
@@ -18,9 +18,10 @@ from ..importing.attributes import Flag, Float, Int
 from ..importing.converter import Converter
 from ..importing.products import product
 from ..importing.rows import row
-from ..importing.terms import Term, places, where
-from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, cut, joined, swapped
+from ..importing.terms import Term, places, sigmoid, tanh, where
+from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, cut, joined, lstm_step, parts, swapped
 from .context import Context
+from .products import linear
 
 
 def _products(x: Term, weight: Term) -> Term:
@@ -91,6 +92,27 @@ def _recurrent(
     return tuple(x.apply(SqueezeOp, axis=(1,)) if single else x for x in (data, *stacks))
 
 
+def _sums(ctx: Context, x: Term, weight: Term, bias: Term | None) -> Term:
+    return Term(ctx, linear(ctx, x.value, weight.value, None if bias is None else bias.value))
+
+
+def _gru_cell(
+    ctx: Context, x: Term, state: Term, of_input: Term, of_state: Term, bias: Term | None, state_bias: Term | None
+) -> Term:
+    """Gates reset, update, hidden, whose part of the state is gated before it is added."""
+    r, z, n = parts(_sums(ctx, x, of_input, bias), 3)
+    state_r, state_z, state_n = parts(_sums(ctx, state, of_state, state_bias), 3)
+    new = tanh(n + sigmoid(r + state_r) * state_n)
+    return new + sigmoid(z + state_z) * (state - new)
+
+
+def _lstm_cell(
+    ctx: Context, x: Term, of_input: Term, of_state: Term, bias: Term | None, state_bias: Term | None
+) -> tuple[Term, Term]:
+    state, cell = (Term(ctx, value) for value in ctx.list_of("hx"))
+    return lstm_step(cell, *parts(_sums(ctx, x, of_input, bias) + _sums(ctx, state, of_state, state_bias), 4))
+
+
 def _row(kind: Kind, **fields: Any) -> Converter[Any]:
     """The row of a stack of layers; `fields` are those of a Direction."""
     return row(
@@ -106,6 +128,8 @@ def _row(kind: Kind, **fields: Any) -> Converter[Any]:
 
 
 TABLE: dict[str, Converter[Any]] = {
+    "aten.gru_cell.default": row(_gru_cell, "input hx w_ih w_hh b_ih? b_hh?"),
+    "aten.lstm_cell.default": row(_lstm_cell, "input w_ih w_hh b_ih? b_hh?"),
     "aten.gru.input": _row(GRU, gates="rzh", options={"linear_before_reset": True}),
     "aten.lstm.input": _row(LSTM, gates="ifco"),
     "aten.rnn_relu.input": _row(RNN, activations="relu"),

@@ -48,9 +48,10 @@ Step = Callable[[Array, Array, Sequence[Array], dict[str, Any]], tuple[Array, Ar
 
 def _lstm(x: Array, state: Array, weights: Sequence[Array], options: dict[str, Any]) -> tuple[Array, Array]:
     hidden, cell = state
+    into, keep, out = options.get("peepholes", np.zeros((3, 1)))
     i, f, g, o = (x @ w.T + hidden @ r.T + b + c for w, r, b, c in zip(*weights, strict=True))
-    cell = _sigmoid(f) * cell + _sigmoid(i) * np.tanh(g)
-    hidden = _sigmoid(o) * np.tanh(cell)
+    cell = _sigmoid(f + keep * cell) * cell + _sigmoid(i + into * cell) * np.tanh(g)
+    hidden = _sigmoid(o + out * cell) * np.tanh(cell)
     return hidden, np.stack([hidden, cell])
 
 
@@ -193,11 +194,14 @@ def _variable(net: Any) -> Any:
 _ACTIVATIONS = {"relu": 1, "tanh": 4}
 
 
-def _tflite_lstm(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str) -> Any:
+def _tflite_lstm(
+    net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, peepholes: Any = (None,) * 3
+) -> Any:
     if direction != "forward":
         return None
     biases = [net.const(bias) for bias in (b + c)[0]]
-    inputs = [x, *map(net.const, w[0]), *map(net.const, r[0]), None, None, None, *biases, None, None]
+    peepholes = [None if peephole is None else net.const(peephole) for peephole in peepholes]
+    inputs = [x, *map(net.const, w[0]), *map(net.const, r[0]), *peepholes, *biases, None, None]
     return net("UNIDIRECTIONAL_SEQUENCE_LSTM", *inputs, _variable(net), _variable(net), None, None, None, None,
                options="UnidirectionalSequenceLSTMOptions", timeMajor=True, fusedActivationFunction=4)  # fmt: skip
 
@@ -225,13 +229,16 @@ def _stacked(w: Array, r: Array, gates: str, order: str) -> Array:
     return np.concatenate([ordered(part, gates, order)[0].T for part in (w, r)])
 
 
-def _tensorflow_lstm(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str) -> Any:
+def _tensorflow_lstm(
+    net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, peepholes: Any = None
+) -> Any:
     if (row := _step_tensorflow(net, x, direction)) is None:
         return None
-    zeros, nothing = net.const(np.zeros((_BATCH, _UNITS), np.float32)), net.const(np.zeros(_UNITS, np.float32))
+    zeros = net.const(np.zeros((_BATCH, _UNITS), np.float32))
+    own = map(net.const, np.zeros((3, _UNITS), np.float32) if peepholes is None else peepholes)
     weight, bias = net.const(_stacked(w, r, LSTM, "igfo")), net.const(ordered(b + c, LSTM, "igfo")[0])
-    results = net("LSTMBlockCell", row, zeros, zeros, weight, nothing, nothing, nothing, bias, results=7,
-                  forget_bias=0.0, cell_clip=-1.0, use_peephole=False)  # fmt: skip
+    results = net("LSTMBlockCell", row, zeros, zeros, weight, *own, bias, results=7, forget_bias=0.0, cell_clip=-1.0,
+                  use_peephole=peepholes is not None)  # fmt: skip
     return net("Reshape", results[6], net.const([1, _BATCH, _UNITS], "int32"), Tshape="int32")
 
 
@@ -243,6 +250,38 @@ def _tensorflow_gru(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, di
     biases = [net.const(ordered(b + c, GRU, order)[0]) for order in ("rz", "n")]
     results = net("GRUBlockCell", row, zeros, both, new, *biases, results=4)
     return net("Reshape", results[3], net.const([1, _BATCH, _UNITS], "int32"), Tshape="int32")
+
+
+def _cell_torch(op: str, gates: str, order: str, states: int) -> Any:
+    """Return the spelling by the cell of a layer, of one step."""
+
+    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+        if x.shape[0] != 1 or direction != "forward" or options.get("reset_after") is False:
+            return None
+        row = net("aten.squeeze.dim", self=x, dim=0)
+        zeros = net.const(np.zeros((_BATCH, _UNITS), np.float32))
+        parts = (net.const(ordered(part, gates, order)[0]) for part in (w, r, b, c))
+        weights = dict(zip(("w_ih", "w_hh", "b_ih", "b_hh"), parts, strict=True))
+        hx = zeros if states == 1 else [zeros] * states
+        results = net(f"aten.{op}_cell.default", results=states, input=row, hx=hx, **weights)
+        return net("aten.unsqueeze.default", self=results if states == 1 else results[0], dim=0)
+
+    return spelling
+
+
+# Gates that see the cell.
+
+
+def _peeped(label: str, steps: int) -> Case:
+    peepholes = _RNG.uniform(-1, 1, (3, _UNITS)).astype(np.float32)
+    return _case(label, LSTM, steps=steps, peepholes=peepholes)
+
+
+def _peepholes_onnx(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, peepholes: Array) -> Any:
+    w, r, b, c = (ordered(part, LSTM, "iofg") for part in (w, r, b, c))
+    own = net.const(peepholes[[0, 2, 1]].reshape(1, -1))
+    inputs = [x, net.const(w), net.const(r), net.const(np.concatenate([b, c], 1)), None, None, None, own]
+    return net("Squeeze", net("LSTM", *inputs, direction=direction, hidden_size=_UNITS), net.const([1], "int64"))
 
 
 # Rows of several lengths.
@@ -299,8 +338,12 @@ _RESETS = [Case(f"{case.name}, reset {'after' if case.options['reset_after'] els
 TABLE = [
     Meaning("lstm", sequence(_lstm, 2), _directions(LSTM), {
         "onnx": _onnx("LSTM", LSTM, "iofg", 2), "tflite": _tflite_lstm, "torch": _torch("lstm", LSTM, "ifgo", 2),
-        "keras": _keras("LSTM", LSTM, "ifgo", 2), "tensorflow": _tensorflow_lstm},
+        "torch cell": _cell_torch("lstm", LSTM, "ifgo", 2), "keras": _keras("LSTM", LSTM, "ifgo", 2),
+        "tensorflow": _tensorflow_lstm},
         note="gates iofg in ONNX, ifgo in torch, Keras and TFLite, igfo in TensorFlow"),
+    Meaning("lstm_with_peepholes", sequence(_lstm, 2), [_peeped("one step", 1), _peeped("few", 4), _peeped("many", 12)],
+            {"onnx": _peepholes_onnx, "tflite": _tflite_lstm, "tensorflow": _tensorflow_lstm}, lost=1.0,
+            note="of input, forget and output gate; the last sees the new cell"),
     Meaning("lstm_with_states", recurrent(_lstm, 2), _directions(LSTM), {
         "onnx": _onnx("LSTM", LSTM, "iofg", 2, True), "torch": _torch("lstm", LSTM, "ifgo", 2, True),
         "keras": _keras("LSTM", LSTM, "ifgo", 2, True)}),
@@ -316,7 +359,8 @@ TABLE = [
             note="the last result again behind the end of a row"),
     Meaning("gru", sequence(_gru, 1), _RESETS, {
         "onnx": _onnx("GRU", GRU, "zrn", 1), "torch": _torch("gru", GRU, "rzn", 1),
-        "keras": _keras("GRU", GRU, "zrn", 1), "tensorflow": _tensorflow_gru},
+        "torch cell": _cell_torch("gru", GRU, "rzn", 1), "keras": _keras("GRU", GRU, "zrn", 1),
+        "tensorflow": _tensorflow_gru},
         note="gates zrn in ONNX and Keras, rzn in torch, rz and n in TensorFlow"),
     Meaning("gru_with_states", recurrent(_gru, 1), _RESETS, {
         "onnx": _onnx("GRU", GRU, "zrn", 1, True), "torch": _torch("gru", GRU, "rzn", 1, True),
