@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
@@ -147,6 +148,10 @@ class Context(Attributes):
         """The number of the input that a row calls `name`, its `position`-th; None where it is left out."""
         return position if self.has(position) else None
 
+    def indices_of(self, name: str, position: int) -> Sequence[int]:
+        """The numbers of the inputs that a row calls `name`: those from the `position`-th on, or of a list."""
+        return range(position, len(self.inputs))
+
     def has(self, index: int) -> bool:
         """Return whether input `index` is given."""
         return self.input(index) is not None
@@ -220,6 +225,15 @@ class Context(Attributes):
         if not np.isfinite(number):
             self.fail(f"{what} that is finite", str(number))
         return int(number)
+
+    def exact(self, index: int, what: str) -> Fraction | Size:
+        """The one number in input `index`, called `what`, which must be known at import: a fraction, or a size."""
+        if size_in(self.tensor(index)) is not None:
+            return self.size(index, what)
+        number = self.single(index, what)
+        if not np.isfinite(number):
+            self.fail(f"{what} that is finite", str(number))
+        return Fraction(number)
 
     def single(self, index: int, what: str) -> float:
         """The one number in input `index`, called `what`, which must be known at import."""

@@ -4,12 +4,15 @@
     "Expand": row(broadcast_to, "input shape:ints"),
 
 Inputs are words in the order of the operator's; `?` marks one that may be left out, `*` the last, which stands for all
-that follow. Behind a colon stands what the function gets of an input, a term by default:
+that follow, or where the format has lists for those in one; there must be some. Behind a colon stands what the function
+gets of an input, a term by default:
 
 - `ints`: its whole numbers, which must be known at import, sizes among them;
 - `size`: its one whole number, or size;
 - `number`: its one number;
+- `exact`: its one number, a fraction, or size;
 - `array`: its elements, which must be known at import;
+- `shape`: its extents, whatever its elements are;
 - `tensor`: what is known of it.
 
 A keyword is a parameter of the function and, if the declaration names no other, the name of the attribute.
@@ -35,8 +38,10 @@ _INPUT = re.compile(r"(\w+)(?::(\w+))?([?*]?)")
 _READ: Mapping[str, Callable[[Context, int, str], Any]] = {
     "": lambda ctx, index, name: Term(ctx, ctx.value(index)),
     "array": Context.array,
+    "exact": Context.exact,
     "ints": Context.known_ints,
     "number": Context.single,
+    "shape": lambda ctx, index, name: ctx.shape(index),
     "size": Context.size,
     "tensor": lambda ctx, index, name: ctx.tensor(index),
 }
@@ -58,6 +63,13 @@ class Input:
         if index is None and not self.optional:
             ctx.fail(f"an input {position} ({self.name})", "none")
         return None if index is None else _READ[self.kind](ctx, index, self.name)
+
+    def read_all(self, ctx: Context, position: int) -> list[Any]:
+        """Return what the row's function gets of a variadic one. Raises FrontendError."""
+        indices = ctx.indices_of(self.name, position)
+        if not indices:
+            ctx.fail(f"an input {position} ({self.name})", "none")
+        return [_READ[self.kind](ctx, index, self.name) for index in indices]
 
 
 def inputs_of(text: str) -> tuple[Input, ...]:
@@ -83,7 +95,7 @@ class Declaration:
         operands: list[Any] = []
         for position, declared in enumerate(self.inputs):
             if declared.variadic:
-                operands += [declared.read(ctx, at) for at in range(position, len(ctx.inputs))]
+                operands += declared.read_all(ctx, position)
             else:
                 operands.append(declared.read(ctx, position))
         options = {parameter: attribute.read(ctx, parameter) for parameter, attribute in self.attributes.items()}

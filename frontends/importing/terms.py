@@ -165,9 +165,9 @@ def where(condition: Term, x: Term | float, y: Term | float) -> Term:
     return Term(condition.ctx, condition.ctx.emit(logic.WhereOp, condition.value, left.value, right.value))
 
 
-def axis_of(x: Term, axis: int) -> int:
-    """An axis of a term, counted from 0; a scalar has one."""
-    bound = max(len(x.shape), 1)
+def axis_of(x: Term, axis: int, new: int = 0) -> int:
+    """An axis of a term, or of one with so many new axes, counted from 0; a scalar has one."""
+    bound = max(len(x.shape) + new, 1)
     if not -bound <= axis < bound:
         x.ctx.fail(f"an axis in [{-bound}, {bound})", str(axis))
     return axis % bound

@@ -220,6 +220,9 @@ class Context(context.Context):
             self.fail(f"one tensor as argument {position} ({name})", str(len(references)))
         return references[0]
 
+    def indices_of(self, name: str, position: int) -> list[int]:
+        return self.references(position, name)
+
     def argument(self, index: int, name: str = "", default: Any = None) -> Any:
         """A positional argument or that of the name: a Reference, or what Python has."""
         if index < len(self.node.arguments):

@@ -2,116 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import prod
+from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.rearrange import ReverseOp, SplitOp
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.transform import ConcatenateOp, StridedSliceOp
-from ...dialects.sizes import symbols_of
-from ..importing.einsum import contraction
-from ..importing.products import reshaped
-from ..importing.tensor import shape_of
+from ..importing.attributes import Int, Ints
 from ..importing.terms import Term, where
+from ..meanings import moves, slices
 from .context import Context
-from .nests import items_of, whole
-from .operands import argument_term, array_of, operands
-from .operations_shape import permuted
-from .rows import Row
+from .nests import items_of
+from .operands import array_of, operands
+from .operations_shape import of_list, split
+from .rows import Row, declared
 
 
-def _flip(axis: int) -> Row:
-    return Row(lambda ctx: ctx.emit(ReverseOp, ctx.data(0, "x"), axis=(axis,)))
+def _append(ctx: Context, axis: int | None) -> Term:
+    xs = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
+    return moves.concatenate(*(map(moves.flat, xs) if axis is None else xs), axis=axis or 0)
 
 
-def _turn(ctx: Context) -> SSAValue:
-    """Quarters of a turn in the plane of two axes."""
-    value, turns = ctx.data(0, "array"), ctx.int("k", 1) % 4
-    rank = len(shape_of(value))
-    first, second = (
-        ctx.axis(axis, rank) for axis in (ctx.ints("axes", count=2) if ctx.option("axes") is not None else (0, 1))
-    )
-    order = list(range(rank))
-    order[first], order[second] = second, first
-    match turns:
-        case 1:
-            return permuted(ctx, ctx.emit(ReverseOp, value, axis=(second,)), tuple(order))
-        case 2:
-            return ctx.emit(ReverseOp, value, axis=tuple(sorted((first, second))))
-        case 3:
-            return ctx.emit(ReverseOp, permuted(ctx, value, tuple(order)), axis=(second,))
-        case _:
-            return value
-
-
-def _append(ctx: Context) -> SSAValue:
-    values = [term.value for term in operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))]
-    axis = ctx.option("axis")
-    if axis is None:
-        values, axis = [reshaped(ctx, value, (prod(shape_of(value)),)) for value in values], 0
-    return ctx.emit(ConcatenateOp, values, axis=ctx.axis(axis, len(shape_of(values[0]))))
-
-
-def _deep(ctx: Context) -> SSAValue:
-    """Side by side along the third axis."""
-    values: list[SSAValue] = []
-    for term in operands(ctx, *(items_of(ctx.argument(0, "xs")) or ())):
-        shape = (
-            (1, *term.shape, 1) if len(term.shape) == 1 else (*term.shape, 1) if len(term.shape) == 2 else term.shape
-        )
-        values.append(term.reshape(*shape).value)
-    return ctx.emit(ConcatenateOp, values, axis=2)
-
-
-def _split(axis: Callable[[Context, int], int], uneven: bool = False) -> Row:
-    """Parts along an axis: as many as a number says, or up to each of several places."""
-
-    def convert(ctx: Context) -> tuple[SSAValue, ...]:
-        value, option = ctx.data(0, "x"), ctx.option("indices_or_sections")
-        at = axis(ctx, len(shape_of(value)))
-        sections, extent = whole(option), shape_of(value)[at]
-        if sections is None:
-            return ctx.emit_all(SplitOp, value, indices_or_sections=ctx.ints("indices_or_sections"), axis=at)
-        if not uneven:
-            return ctx.emit_all(SplitOp, value, indices_or_sections=(sections,), sections=True, axis=at)
-        if sections < 1 or symbols_of(extent):
-            ctx.fail("a known extent, and at least one part", f"{extent} in {sections}")
-        ends = np.cumsum([extent // sections + (part < extent % sections) for part in range(sections)])
-        return ctx.emit_all(SplitOp, value, indices_or_sections=ends[:-1].tolist(), axis=at)
-
-    return Row(convert)
-
-
-def _along(axis: int) -> Callable[[Context, int], int]:
-    """The axis of hsplit, vsplit and dsplit; a vector has but one."""
-    return lambda ctx, rank: 0 if axis == 1 and rank == 1 else ctx.axis(axis, rank)
-
-
-def _diagonal_of(ctx: Context) -> Term:
-    x = argument_term(ctx)
-    rank, offset = len(x.shape), ctx.int("offset", 0)
-    first, second = (ctx.axis(ctx.int(name, at), rank) for at, name in enumerate(("axis1", "axis2")))
-    if first == second:
-        ctx.fail("two axes", f"{first} and {second}")
-    rows, columns = x.shape[first], x.shape[second]
-    if symbols_of(rows) or symbols_of(columns):
-        ctx.fail("axes of known sizes", f"{rows} and {columns}")
-    begins = (max(-offset, 0), max(offset, 0))
-    count = max(min(rows - begins[0], columns - begins[1]), 0)
-    ends = tuple(begin + count for begin in begins)
-    square = x.apply(StridedSliceOp, begin=begins, end=ends, axes=(first, second))
-    letters = ["abcdefgh"[at] for at in range(rank)]
-    letters[first] = letters[second] = "z"
-    result = "".join(letter for letter in letters if letter != "z")
-    return Term(ctx, contraction(ctx, f"{''.join(letters)}->{result}z", [square]))
-
-
-def _trace(ctx: Context) -> SSAValue:
-    x = _diagonal_of(ctx)
-    return x.apply(SumOp, axis=(len(x.shape) - 1,), keepdims=False).value
+def _trace(x: Term, offset: int, first: int, second: int) -> Term:
+    return slices.diagonal(x, offset, first, second).apply(SumOp, axis=(-1,), keepdims=False)
 
 
 def _select(ctx: Context) -> SSAValue:
@@ -126,18 +40,12 @@ def _select(ctx: Context) -> SSAValue:
     return result.value
 
 
-def _slice(ctx: Context) -> SSAValue:
+def _slice(ctx: Context, x: Term, shape: tuple[int, ...]) -> Term:
     """A part of a shape, from known places on."""
-    value = ctx.data(0, "inputs")
-    begins, shape = array_of(ctx, ctx.argument(1, "start_indices")), ctx.ints("shape")
-    if begins is None or begins.size != len(shape_of(value)) or len(shape) != begins.size:
+    begins = array_of(ctx, ctx.argument(1, "start_indices"))
+    if begins is None:
         ctx.fail("known places, one for each axis", "others")
-    begin = begins.reshape(-1).astype(np.int64).tolist()
-    end = [
-        extent if part == -1 else first + part
-        for first, part, extent in zip(begin, shape, shape_of(value), strict=True)
-    ]
-    return ctx.emit(StridedSliceOp, value, begin=begin, end=end, strides=[1] * len(shape))
+    return slices.slice_from(x, begins.reshape(-1).astype(np.int64).tolist(), shape)
 
 
 def _kron(ctx: Context) -> SSAValue:
@@ -150,19 +58,21 @@ def _kron(ctx: Context) -> SSAValue:
     return (left * right).reshape(*(m * n for m, n in zip(a.shape, b.shape, strict=True))).value
 
 
+_DIAGONAL: Any = {"offset": Int(0), "first": Int(0, name="axis1"), "second": Int(1, name="axis2")}
+
 TABLE: dict[str, Row] = {
-    "Append": Row(_append),
-    "ArraySplit": _split(lambda ctx, rank: ctx.axis(ctx.int("axis", 0), rank), uneven=True),
-    "Diagonal": Row(lambda ctx: _diagonal_of(ctx).value),
-    "Dsplit": _split(_along(2)),
-    "Dstack": Row(_deep),
-    "Fliplr": _flip(1),
-    "Flipud": _flip(0),
-    "Hsplit": _split(_along(1)),
+    "Append": declared(_append, "", axis=Int(None)),
+    "ArraySplit": split(uneven=True),
+    "Diagonal": declared(slices.diagonal, "x", **_DIAGONAL),
+    "Dsplit": split(2),
+    "Dstack": of_list(moves.stacked_in_depth),
+    "Fliplr": declared(partial(moves.reverse, axes=(1,)), "x"),
+    "Flipud": declared(partial(moves.reverse, axes=(0,)), "x"),
+    "Hsplit": split(1),
     "Kron": Row(_kron),
-    "Rot90": Row(_turn),
+    "Rot90": declared(moves.rotate, "array", turns=Int(1, name="k"), axes=Ints(None, count=2)),
     "Select": Row(_select),
-    "Slice": Row(_slice),
-    "Trace": Row(_trace),
-    "Vsplit": _split(_along(0)),
+    "Slice": declared(_slice, "inputs", shape=Ints()),
+    "Trace": declared(_trace, "x", **_DIAGONAL),
+    "Vsplit": split(0),
 }

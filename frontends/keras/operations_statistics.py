@@ -21,9 +21,9 @@ from ..importing.einsum import contraction
 from ..importing.terms import Term, is_nan, where
 from ..importing.terms import sqrt as root
 from ..meanings import reductions
+from ..meanings.moves import transpose
 from .context import Context
 from .operands import argument_term, array_of, axes_option, floating, operands
-from .operations_shape import permuted
 from .rows import Row, declared
 
 _AXES = Ints(None, name="axis")
@@ -79,7 +79,7 @@ def _quantile(points: Callable[[Context], list[float] | float]) -> Row:
             ctx.fail("axes of known sizes", str(extents))
         kept = [at for at in range(rank) if at not in axes]
         count = prod(extents)
-        flat = Term(ctx, permuted(ctx, x.value, (*kept, *axes))).reshape(*(x.shape[at] for at in kept), count)
+        flat = transpose(x, (*kept, *axes)).reshape(*(x.shape[at] for at in kept), count)
         ordered = flat.apply(SortOp, axis=len(kept))
         # NaN is the last.
         missing = is_nan(_between(ordered, len(kept), count - 1))

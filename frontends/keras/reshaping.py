@@ -8,69 +8,47 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.rearrange import RepeatOp
-from ...dialects.relay.transform import ExpandDimsOp, PadOp, StridedSliceOp, TransposeOp
-from ...dialects.sizes import proves, same
-from ..importing.products import reshaped
-from ..importing.tensor import shape_of
+from ...dialects.relay.transform import PadOp, StridedSliceOp
+from ...dialects.sizes import proves
+from ..importing.attributes import Int, Ints
+from ..importing.terms import Term
+from ..meanings import moves
 from .context import Context
 from .convolution import image_of
 from .nests import items_of, whole, wholes
-from .rows import Row
+from .rows import Row, declared
 
 Widths: TypeAlias = "tuple[tuple[int, int], ...]"
 """Before and after, for each spatial axis."""
 
 
-def flatten(ctx: Context) -> SSAValue:
+def _flatten(ctx: Context, x: Term) -> Term:
     """All but the batch as one axis; channels come last in it."""
-    data = ctx.data()
-    batch, *rest = shape_of(data)
-    if ctx.channels_first() and len(rest) > 1:
-        data = ctx.emit(TransposeOp, data, axes=(0, *range(2, len(rest) + 1), 1))
-    return reshaped(ctx, data, (batch, prod(rest)))
+    if ctx.channels_first() and len(x.shape) > 2:
+        x = moves.move(x, (1,), (-1,))
+    batch, *rest = x.shape
+    return x.reshape(batch, prod(rest))
 
 
-def reshape(ctx: Context) -> SSAValue:
+def _reshape(ctx: Context, x: Term) -> Term:
     """All but the batch in another shape, in which -1 is what is left."""
-    data = ctx.data()
-    batch, *rest = shape_of(data)
+    batch, *rest = x.shape
     extents = items_of(ctx.option("target_shape"))
     target = None if extents is None else wholes([-1 if extent is None else extent for extent in extents])
     if target is None:
         ctx.fail("a shape as 'target_shape'", repr(ctx.option("target_shape")))
-    return reshaped(ctx, data, (batch, *filled(ctx, target, prod(rest))))
+    return x.reshape(batch, *moves.filled_in(ctx, target, prod(rest)))
 
 
-def filled(ctx: Context, target: Sequence[int], total: int) -> tuple[int, ...]:
-    """A shape of so many elements with -1 filled in."""
-    extents = tuple(target)
-    product = prod(extent for extent in extents if extent != -1)
-    count = extents.count(-1)
-    if count > 1 or any(extent < -1 for extent in extents):
-        ctx.fail("a shape with at most one -1", str(list(extents)))
-    if count == 0:
-        if not same(product, total):
-            ctx.fail(f"a shape of {total} elements", str(list(extents)))
-        return extents
-    if product == 0 or not same(total // product * product, total):
-        ctx.fail(f"a shape that {total} elements fill", str(list(extents)))
-    return tuple(total // product if extent == -1 else extent for extent in extents)
-
-
-def permute(ctx: Context) -> SSAValue:
+def _permute(x: Term, dims: tuple[int, ...]) -> Term:
     """Axes in another order, counted from 1 after the batch."""
-    data, dims = ctx.data(), ctx.ints("dims")
-    if sorted(dims) != list(range(1, len(shape_of(data)))):
-        ctx.fail(f"dims that are 1 to {len(shape_of(data)) - 1} in some order", str(list(dims)))
-    return ctx.emit(TransposeOp, data, axes=(0, *dims))
+    return moves.transpose(x, (0, *dims))
 
 
-def repeat_vector(ctx: Context) -> SSAValue:
-    data = ctx.data()
-    if len(shape_of(data)) != 2:
-        ctx.fail("an input of 2 dimensions", f"shape {list(shape_of(data))}")
-    return ctx.emit(RepeatOp, ctx.emit(ExpandDimsOp, data, axis=1), repeats=ctx.int("n", least=1), axis=1)
+def _repeat_vector(x: Term, n: int) -> Term:
+    if len(x.shape) != 2:
+        x.ctx.fail("an input of 2 dimensions", f"shape {list(x.shape)}")
+    return moves.repeat(moves.expand_dims(x, 1), n, 1)
 
 
 def widths_of(ctx: Context, name: str, rank: int) -> Widths:
@@ -119,10 +97,10 @@ def cropped(ctx: Context, data: SSAValue, image: Sequence[int], widths: Widths) 
 
 
 TABLE = {
-    "Flatten": Row(flatten),
-    "Permute": Row(permute),
-    "RepeatVector": Row(repeat_vector),
-    "Reshape": Row(reshape),
+    "Flatten": declared(_flatten, "inputs"),
+    "Permute": declared(_permute, "inputs", dims=Ints(least=1)),
+    "RepeatVector": declared(_repeat_vector, "inputs", n=Int(least=1)),
+    "Reshape": declared(_reshape, "inputs"),
     **{f"Cropping{rank}D": Row(cropping(rank)) for rank in (1, 2, 3)},
     **{f"ZeroPadding{rank}D": Row(zero_padding(rank)) for rank in (1, 2, 3)},
 }

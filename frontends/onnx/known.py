@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import FullOp
-from ...dialects.sizes import Size, proves
+from ...dialects.sizes import Size
 from ...support.dtypes import Array
-from ..importing.converter import Converter
-from ..importing.sizes import sizes_array
+from ..importing.attributes import Int
+from ..importing.converter import Converter, Result
+from ..importing.rows import row
+from ..importing.tensor import SIZE
+from ..meanings import creation
 from .context import Context
 
 
@@ -37,14 +39,13 @@ def constant(ctx: Context) -> Array:
     )
 
 
-def constant_of_shape(ctx: Context) -> Array | SSAValue:
+def _constant_of_shape(ctx: Context, shape: Sequence[int]) -> Array | SSAValue:
     """One element seen at every index: no memory is taken. Where only a call decides the shape, an operator."""
     value = ctx.tensor_attribute("value")
-    if value is None:
-        value = np.zeros(1, np.float32)
-    shape = ctx.known_ints(0, "a shape")
-    if value.size != 1 or any(proves(extent, "<", 0) for extent in shape):
-        ctx.fail("a value of one element and extents of at least 0", f"{value.size} elements, shape {list(shape)}")
+    value = np.zeros(1, np.float32) if value is None else value
+    if value.size != 1:
+        ctx.fail("a value of one element", f"{value.size} elements")
+    creation.check_extents(ctx, shape, value.dtype)
     return filled(ctx, value.reshape(()), shape)
 
 
@@ -62,21 +63,18 @@ def filled_value(ctx: Context, value: Array, shape: Sequence[int], hint: str) ->
     return found if isinstance(found, SSAValue) else ctx.constant(found, hint)
 
 
-def shape(ctx: Context) -> Array:
+def _shape(ctx: Context, shape: Sequence[int], start: int, end: int | None) -> Result:
     """The extents of a tensor, from `start` to `end` (opset 15)."""
-    extents = sizes_array(ctx.shape(0))
-    end = ctx.int("end", len(extents))
-    return extents[ctx.int("start", 0) : end]
+    return creation.extents(ctx, shape[start:end], SIZE)
 
 
-def size(ctx: Context) -> Array:
-    """Return the number of elements of a tensor."""
-    return sizes_array(prod(ctx.shape(0)))
+def _size(ctx: Context, shape: Sequence[int]) -> Result:
+    return creation.size(ctx, shape, SIZE)
 
 
 TABLE = {
     "Constant": Converter(constant),
-    "ConstantOfShape": Converter(constant_of_shape),
-    "Shape": Converter(shape),
-    "Size": Converter(size),
+    "ConstantOfShape": row(_constant_of_shape, "input:ints"),
+    "Shape": row(_shape, "data:shape", start=Int(0), end=Int(None)),
+    "Size": row(_size, "data:shape"),
 }

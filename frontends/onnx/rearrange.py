@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-from math import lcm, prod
-from typing import cast
+from math import prod
 
-import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.creation import ArangeOp
-from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
-from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp, TileOp
-from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
+from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp
+from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, SizeExpr, ceil_div, decide, same, size_max
-from ...support.dtypes import Array
-from ..importing.converter import Converter
+from ...dialects.sizes import Size, decide, size_max
+from ..importing.converter import Converter, Result
 from ..importing.edges import with_edges
-from ..importing.tensor import Undecided, shape_of, size_in
+from ..importing.rows import row
+from ..importing.tensor import shape_of
+from ..importing.terms import Term
+from ..meanings import creation, moves
+from ..meanings.creation import Number
 from .context import Context
 from .shaping import axis_of
 
 
-def tile(ctx: Context) -> SSAValue:
+def _tile(ctx: Context, x: Term) -> Term:
     """tile; before opset 6 one axis and how often."""
     if ctx.opset < 6:
-        repeats = [1] * len(ctx.shape(0))
+        repeats = [1] * len(x.shape)
         repeats[int(ctx.single(2, "an axis"))] = int(ctx.single(1, "a count of tiles"))
-    else:
-        repeats = list(ctx.known_ints(1, "repeats"))
-    return ctx.emit(TileOp, ctx.value(0), reps=repeats)
+        return moves.tile(x, repeats)
+    return moves.tile(x, ctx.known_ints(1, "repeats"))
 
 
 def space_to_depth(ctx: Context) -> SSAValue:
@@ -60,56 +56,8 @@ def depth_to_space(ctx: Context) -> SSAValue:
     return ctx.emit(DepthToSpaceOp, ctx.value(0), block_size=ctx.int("blocksize", 0), mode=ctx.word("mode", "DCR"))
 
 
-def _symbolic_range(ctx: Context) -> SSAValue:
-    """relay.arange, times the delta and from the start, in numbers as wide as those of a known range."""
-    dtype = ctx.dtype(0)
-    start, limit, delta = (_number(ctx, at, what) for at, what in enumerate(("start", "limit", "delta")))
-    if isinstance(delta, SizeExpr) or not delta:
-        raise Undecided(f"Range: expected a delta that is a number other than 0, got {delta}", None)
-    whole = lcm(*(number.denominator for number in (start, limit, delta) if isinstance(number, Fraction)))
-    first, last, step = (_times(number, whole) for number in (start, limit, delta))
-    count = size_max(ceil_div(last - first, step) if step > 0 else ceil_div(first - last, -step), 0)
-    wide = "int64" if dtype.kind in "iu" else "float64"
-    numbers = ctx.emit(ArangeOp, stop=(cast(int, count),) if isinstance(count, SizeExpr) else float(count), dtype=wide)
-    if delta != 1:
-        numbers = ctx.emit(MultiplyOp, numbers, ctx.scalar(cast(float, delta), numbers))
-    if not same(first, 0):
-        numbers = ctx.emit(AddOp, numbers, ctx.scalar(cast(float, start), numbers))
-    return numbers if dtype.name == wide else ctx.emit(CastOp, numbers, dtype=dtype.name)
-
-
-def _number(ctx: Context, index: int, what: str) -> Size | Fraction:
-    """One of the numbers of a Range, exactly: what is known, or a size."""
-    if size_in(ctx.tensor(index)) is not None:
-        return ctx.size(index, what)
-    number = ctx.array(index, what).reshape(()).item()
-    if not math.isfinite(number):
-        ctx.fail(f"a {what} that is finite", str(number))
-    return Fraction(number)
-
-
-def _times(number: Size | Fraction, factor: int) -> Size:
-    """A product that is whole."""
-    product = number * factor
-    return int(product) if isinstance(product, Fraction) else product
-
-
-def range_of(ctx: Context) -> Array | SSAValue:
-    """Its three numbers decide a shape; so they are known, and it is."""
-    if any(isinstance(size_in(ctx.tensor(at)), SizeExpr) for at in range(3)):
-        return _symbolic_range(ctx)
-    start, limit, delta = (ctx.array(at, what).reshape(()) for at, what in enumerate(("start", "limit", "delta")))
-    if not delta:
-        ctx.fail("a delta other than 0", "0")
-    if start.dtype.kind in "iu":
-        first, last, step = int(start), int(limit), int(delta)
-        count, places = max(0, -((first - last) // step)), np.int64
-    else:
-        first, last, step = float(start), float(limit), float(delta)
-        count, places = max(0, math.ceil((last - first) / step)), np.float64
-    ctx.fits((count,), start.dtype)
-    steps: Array = np.arange(count).astype(places)
-    return (first + steps * step).astype(start.dtype)
+def _range(ctx: Context, start: Number, limit: Number, delta: Number) -> Result:
+    return creation.numbers_from(ctx, start, limit, delta, ctx.dtype(0))
 
 
 def center_crop_pad(ctx: Context) -> SSAValue:
@@ -159,17 +107,12 @@ def col2im(ctx: Context) -> SSAValue:
     return ctx.emit(Col2ImOp, ctx.value(0), **windows)
 
 
-def expand_dims(ctx: Context) -> SSAValue:
-    """com.microsoft's: the axis is an input."""
-    return ctx.emit(ExpandDimsOp, ctx.value(0), axis=int(ctx.single(1, "an axis")))
-
-
 TABLE = {
     "CenterCropPad": Converter(center_crop_pad),
     "Col2Im": Converter(col2im),
     "DepthToSpace": Converter(depth_to_space),
-    "Range": Converter(range_of),
+    "Range": row(_range, "start:exact limit:exact delta:exact"),
     "SpaceToDepth": Converter(space_to_depth),
-    "Tile": Converter(tile),
+    "Tile": row(_tile, "input"),
 }
-MICROSOFT = {"ExpandDims": Converter(expand_dims), "Range": Converter(range_of)}
+MICROSOFT = {"ExpandDims": row(moves.expand_dims, "X axis:size"), "Range": TABLE["Range"]}

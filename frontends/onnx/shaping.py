@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import accumulate, pairwise
 from math import prod
 from typing import cast
 
@@ -12,22 +11,15 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
-from ...dialects.relay.rearrange import ReverseOp
-from ...dialects.relay.transform import (
-    BatchFlattenOp,
-    BroadcastToOp,
-    ConcatenateOp,
-    ExpandDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TakeOp,
-    TransposeOp,
-)
-from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, proves, same, size_max, size_min
+from ...dialects.relay.transform import BatchFlattenOp, ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, proves, same, size_max, size_min
 from ...dialects.sizes.decisions import compared
+from ..importing.attributes import Int, Ints
 from ..importing.converter import Converter
+from ..importing.rows import row
 from ..importing.tensor import dtype_of
+from ..importing.terms import Term
+from ..meanings import moves, slices
 from .context import Context
 
 _LARGEST = (1 << 31) - 1
@@ -41,36 +33,15 @@ def axis_of(ctx: Context, axis: int, rank: int) -> int:
     return axis % rank
 
 
-def new_axes(ctx: Context, rank: int) -> list[int]:
-    """The positions in the result that an Unsqueeze of a tensor of `rank` dimensions inserts, in order."""
-    given = ctx.ints_since(13, "axes", 1)
-    if given is None:
-        ctx.fail("axes", "none")
-    axes = sorted({axis_of(ctx, axis, rank + len(given)) for axis in given})
-    if len(axes) != len(given):
-        ctx.fail("axes that differ", str(list(given)))
-    return axes
-
-
-def old_axes(ctx: Context, rank: int) -> tuple[int, ...] | None:
-    """The axes that a Squeeze removes; None for all of extent 1."""
-    given = ctx.ints_since(13, "axes", 1)
-    return None if given is None else tuple(axis_of(ctx, axis, rank) for axis in given)
-
-
-def new_shape(ctx: Context) -> tuple[int, ...]:
-    """Return the shape that a Reshape asks for: an attribute before opset 5, an input since."""
-    return ctx.known_ints(1, "a shape") if ctx.opset >= 5 else ctx.ints("shape", None) or ()
-
-
-def reshape(ctx: Context) -> SSAValue:
+def _reshape(ctx: Context, x: Term) -> Term:
     """relay's reshape, which takes a size for what it is; here a 0 that a call makes of it would copy an extent."""
-    shape, allowzero = new_shape(ctx), ctx.is_one("allowzero")
+    shape = ctx.known_ints(1, "a shape") if ctx.opset >= 5 else ctx.ints("shape", None) or ()
+    allowzero = ctx.is_one("allowzero")
     for at, extent in enumerate(cast("tuple[Size, ...]", () if allowzero else shape)):
-        own = ctx.shape(0)[at] if at < len(ctx.shape(0)) else 1
+        own = x.shape[at] if at < len(x.shape) else 1
         if isinstance(extent, SizeExpr) and not _zero_with(extent, own):
             ctx.require(extent - 1 if proves(own, ">=", 1) else size_min(extent, 1) - size_min(own, 1))
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(allowzero))
+    return x.apply(ReshapeOp, newshape=shape, allowzero=int(allowzero))
 
 
 def _zero_with(extent: SizeExpr, own: Size) -> bool:
@@ -81,79 +52,47 @@ def _zero_with(extent: SizeExpr, own: Size) -> bool:
     return same(own // extent * extent, own) or (isinstance(times, int) and times > 0 and same(times * own, extent))
 
 
-def flatten(ctx: Context) -> SSAValue:
+def _flatten(x: Term, axis: int) -> Term:
     """nn.batch_flatten at axis 1; else a reshape to two dimensions."""
-    data, shape = ctx.value(0), ctx.shape(0)
-    axis = ctx.int("axis", 1)
-    if axis == 1 and len(shape) > 1:
-        return ctx.emit(BatchFlattenOp, data)
-    if not -len(shape) <= axis <= len(shape):
-        ctx.fail(f"an axis in [{-len(shape)}, {len(shape)}]", str(axis))
-    cut = axis + len(shape) if axis < 0 else axis
-    newshape = (prod(shape[:cut]), prod(shape[cut:]))
-    return ctx.emit(ReshapeOp, data, newshape=newshape, allowzero=int(holds_zero(newshape)))
+    rank = len(x.shape)
+    if axis == 1 and rank > 1:
+        return x.apply(BatchFlattenOp)
+    if not -rank <= axis <= rank:
+        x.ctx.fail(f"an axis in [{-rank}, {rank}]", str(axis))
+    before = axis + rank if axis < 0 else axis
+    return moves.shaped(x, (prod(x.shape[:before]), prod(x.shape[before:])))
 
 
-def transpose(ctx: Context) -> SSAValue:
-    return ctx.emit(TransposeOp, ctx.value(0), axes=ctx.ints("perm", None))
+def _unsqueeze(ctx: Context, x: Term) -> Term:
+    axes = ctx.ints_since(13, "axes", 1)
+    if axes is None:
+        ctx.fail("axes", "none")
+    return moves.expand_dims(x, axes)
 
 
-def unsqueeze(ctx: Context) -> SSAValue:
-    """One expand_dims for each run of new axes."""
-    data = ctx.value(0)
-    axes = new_axes(ctx, len(ctx.shape(0)))
-    starts = [axis for axis in axes if axis - 1 not in axes]
-    for start in starts:
-        length = next(n for n in range(1, len(axes) + 1) if start + n not in axes)
-        data = ctx.emit(ExpandDimsOp, data, axis=start, num_newaxis=length)
-    return data if axes else ctx.emit(ReshapeOp, data, newshape=ctx.shape(0))
+def _squeeze(ctx: Context, x: Term) -> Term:
+    return moves.squeeze(x, ctx.ints_since(13, "axes", 1))
 
 
-def squeeze(ctx: Context) -> SSAValue:
-    return ctx.emit(SqueezeOp, ctx.value(0), axis=old_axes(ctx, len(ctx.shape(0))))
-
-
-def concat(ctx: Context) -> SSAValue:
-    first, *others = (ctx.shape(index) for index in range(len(ctx.inputs)))
-    axis = axis_of(ctx, ctx.int("axis", 1), len(first))
-    for other in others:
-        for at in (at for at in range(len(first)) if at != axis and len(other) == len(first)):
-            ctx.require_equal(first[at], other[at])
-    return ctx.emit(ConcatenateOp, *ctx.values(), axis=axis)
-
-
-def expand(ctx: Context) -> SSAValue:
+def _expand(x: Term, shape: tuple[int, ...]) -> Term:
     """broadcast_to the shape that the data's and the wanted one broadcast to."""
-    wanted = ctx.known_ints(1, "a shape")
-    shape = broadcast_sizes(ctx.shape(0), wanted)
-    if shape is None:
-        ctx.fail(f"a shape that {list(ctx.shape(0))} broadcasts with", str(list(wanted)))
-    return ctx.emit(BroadcastToOp, ctx.value(0), shape=cast("tuple[int, ...]", shape))
+    return moves.broadcast_to(x, moves.common_shape(x.ctx, [x.shape, shape]))
 
 
-def split(ctx: Context) -> tuple[SSAValue, ...]:
-    """One strided_slice for each part."""
-    shape, count = ctx.shape(0), len(ctx.node.output)
-    axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
-    sizes = ctx.ints_since(13, "split", 1)
-    if ctx.int("num_outputs", count) != count:
-        ctx.fail(f"num_outputs {count}, as many as outputs", str(ctx.int("num_outputs", count)))
+def _split(ctx: Context, x: Term, axis: int, num_outputs: int | None) -> tuple[Term, ...]:
+    """Parts of sizes; of equal ones, but from opset 18 on the last may be shorter."""
+    count, sizes = len(ctx.node.output), ctx.ints_since(13, "split", 1)
+    if num_outputs not in (None, count):
+        ctx.fail(f"num_outputs {count}, as many as outputs", str(num_outputs))
+    if sizes is None and num_outputs is None:
+        return slices.split(x, axis, count)
+    extent = x.shape[axis_of(ctx, axis, len(x.shape))]
     if sizes is None:
-        size = -(-shape[axis] // count)
-        sizes = (*(size,) * (count - 1), shape[axis] - (count - 1) * size)
-        if not ctx.has_attribute("num_outputs"):
-            # Before opset 18 the last part is as long as the others.
-            ctx.require_multiple(shape[axis], count, f"{count} equal parts")
-    for part in sizes:
-        ctx.require_least(part, 0, f"whether a part is {part}")
+        size = -(-extent // count)
+        sizes = (*(size,) * (count - 1), extent - (count - 1) * size)
     if len(sizes) != count:
-        ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
-    ctx.require_equal(sum(sizes), shape[axis])
-    if sum(sizes) != shape[axis] or any(proves(part, "<", 0) for part in sizes):
-        ctx.fail(f"{count} sizes that make up {shape[axis]}", str(list(sizes)))
-    bounds = pairwise(accumulate(sizes, initial=0))
-    data = ctx.value(0)
-    return tuple(ctx.emit(StridedSliceOp, data, begin=(b,), end=(e,), strides=(1,), axes=(axis,)) for b, e in bounds)
+        ctx.fail(f"{count} sizes that make up {extent}", str(list(sizes)))
+    return slices.split_by_sizes(x, sizes, axis)
 
 
 def taken_range(extent: int, start: int, end: int, step: int) -> range:
@@ -184,9 +123,9 @@ def slice_bounds(ctx: Context, shape: tuple[int, ...]) -> dict[int, tuple[int, i
     return {axis: (start, end, step) for axis, start, end, step in zip(axes, starts, ends, steps, strict=True)}
 
 
-def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tuple[int, int, int]]) -> SSAValue:
+def _symbolic_slice(ctx: Context, data: Term, asked: Mapping[int, tuple[int, int, int]]) -> Term:
     """Forwards, bounds of ONNX are those of relay; backwards is forwards in what is reversed."""
-    data, turned = ctx.value(0), [axis for axis, (_, _, step) in asked.items() if step < 0]
+    shape, turned = data.shape, [axis for axis, (_, _, step) in asked.items() if step < 0]
     asked = {
         axis: (
             _counted(_near(ctx, start, shape[axis]), shape[axis], 0, step),
@@ -196,10 +135,10 @@ def _symbolic_slice(ctx: Context, shape: tuple[int, ...], asked: Mapping[int, tu
         for axis, (start, end, step) in asked.items()
     }
     if turned:
-        data = ctx.emit(ReverseOp, data, axis=turned)
+        data = moves.reverse(data, turned)
         asked = {axis: _turned(shape[axis], *bounds) if axis in turned else bounds for axis, bounds in asked.items()}
     begin, end, strides = zip(*asked.values(), strict=True)
-    return ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=strides, axes=list(asked))
+    return data.apply(StridedSliceOp, begin=begin, end=end, strides=strides, axes=list(asked))
 
 
 def _near(ctx: Context, bound: Size, extent: Size) -> int:
@@ -232,17 +171,16 @@ def _turned(extent: int, start: Size, end: Size, step: int) -> tuple[int, int, i
     return cast(int, first), cast(int, place(end)), -step
 
 
-def strided_slice(ctx: Context) -> SSAValue:
-    shape = ctx.shape(0)
+def _slice(ctx: Context, x: Term) -> Term:
+    shape = x.shape
     asked = slice_bounds(ctx, shape)
     numbers = [number for axis, bounds in asked.items() for number in (shape[axis], *bounds)]
     if not all(isinstance(number, int) for number in cast("list[Size]", numbers)):
-        return _symbolic_slice(ctx, shape, asked)
+        return _symbolic_slice(ctx, x, asked)
     taken = {axis: taken_range(shape[axis], *bounds) for axis, bounds in asked.items()}
     # A negative bound of a relay slice counts from the end: what lies before the first element is -1 - extent.
-    return ctx.emit(
+    return x.apply(
         StridedSliceOp,
-        ctx.value(0),
         begin=[r.start for r in taken.values()],
         end=[r.stop if r.stop >= 0 else -1 - shape[axis] for axis, r in taken.items()],
         strides=[r.step for r in taken.values()],
@@ -287,14 +225,14 @@ def gather(ctx: Context) -> SSAValue:
 
 
 TABLE = {
-    "Concat": Converter(concat),
-    "Expand": Converter(expand),
-    "Flatten": Converter(flatten),
+    "Concat": row(moves.concatenate, "inputs*", axis=Int(1)),
+    "Expand": row(_expand, "input shape:ints"),
+    "Flatten": row(_flatten, "input", axis=Int(1)),
     "Gather": Converter(gather),
-    "Reshape": Converter(reshape),
-    "Slice": Converter(strided_slice),
-    "Split": Converter(split),
-    "Squeeze": Converter(squeeze),
-    "Transpose": Converter(transpose),
-    "Unsqueeze": Converter(unsqueeze),
+    "Reshape": row(_reshape, "data"),
+    "Slice": row(_slice, "data"),
+    "Split": row(_split, "input", axis=Int(0), num_outputs=Int(None)),
+    "Squeeze": row(_squeeze, "data"),
+    "Transpose": row(TransposeOp, "data", axes=Ints(None, name="perm")),
+    "Unsqueeze": row(_unsqueeze, "data"),
 }

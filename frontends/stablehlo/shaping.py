@@ -8,26 +8,20 @@ from typing import cast
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.creation import ArangeOp
 from ...dialects.relay.elementwise import CopyOp
-from ...dialects.relay.rearrange import ReverseOp
 from ...dialects.relay.scatter import StridedSetOp
-from ...dialects.relay.transform import (
-    BroadcastToOp,
-    ConcatenateOp,
-    PadOp,
-    ReshapeOp,
-    StridedSliceOp,
-    TransposeOp,
-)
-from ...dialects.sizes import Size, SizeExpr, holds_zero, proves, same, same_shape
+from ...dialects.relay.transform import BroadcastToOp, PadOp, StridedSliceOp, TransposeOp
+from ...dialects.sizes import Size, proves, same
 from ..importing import context as importing
+from ..importing.attributes import Int, Ints
 from ..importing.converter import Converter, Result
 from ..importing.edges import with_edges
 from ..importing.products import reshaped
+from ..importing.rows import row
 from ..importing.sizes import counted, sizes_array
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places
+from ..meanings import moves
 from .context import Context
 
 Numbers = Sequence[int]
@@ -76,136 +70,73 @@ def _dynamic_pad(ctx: Context) -> SSAValue:
     return with_edges(ctx, ctx.value(0), widths, reshaped(ctx, ctx.value(1), ()))
 
 
-def spread(ctx: importing.Context, x: SSAValue, axes: Sequence[int], shape: Sequence[Size]) -> SSAValue:
+def _spread(x: Term, shape: Sequence[int], axes: Sequence[int]) -> Term:
     """The axes of `x` at `axes` of a shape; where they are 1 and the shape is not, and on other axes, repeated."""
-    own: Sequence[Size] = shape_of(x)
-    if len(axes) != len(own) or len(set(axes)) != len(axes) or any(not 0 <= axis < len(shape) for axis in axes):
-        ctx.fail(f"{len(own)} axes in [0, {len(shape)}), each once", str(list(axes)))
+    ctx, given = x.ctx, x.value
+    if len(axes) != len(x.shape) or len(set(axes)) != len(axes) or any(not 0 <= axis < len(shape) for axis in axes):
+        ctx.fail(f"{len(x.shape)} axes in [0, {len(shape)}), each once", str(list(axes)))
     if list(axes) != sorted(axes):
         order = sorted(range(len(axes)), key=axes.__getitem__)
-        x = ctx.emit(TransposeOp, x, axes=order)
-        own, axes = [own[at] for at in order], sorted(axes)
-    wide: list[Size] = [1] * len(shape)
-    for axis, extent in zip(axes, own, strict=True):
+        x, axes = x.apply(TransposeOp, axes=order), sorted(axes)
+    wide = [1] * len(shape)
+    for axis, extent in zip(axes, x.shape, strict=True):
         wide[axis] = extent
-    for extent, wanted in zip(wide, shape, strict=True):
+    for extent, wanted in zip(cast("list[Size]", wide), shape, strict=True):
         if not same(extent, 1) and not same(extent, wanted):
             ctx.require_equal(extent, wanted)
-            if isinstance(extent, int) and isinstance(wanted, int):
-                ctx.fail(f"extents that broadcast to [{', '.join(map(str, shape))}]", str(list(own)))
-    if not own and shape:
-        return ctx.emit(BroadcastToOp, x, shape=cast("list[int]", list(shape)))
-    if len(wide) != len(own):
-        x = reshaped(ctx, x, cast("tuple[int, ...]", tuple(wide)))
-    if same_shape(cast("tuple[int, ...]", tuple(wide)), cast("tuple[int, ...]", tuple(shape))):
-        return x
-    return ctx.emit(BroadcastToOp, x, shape=cast("list[int]", list(shape)))
+            if isinstance(extent, int) and isinstance(cast(Size, wanted), int):
+                ctx.fail(f"extents that broadcast to [{', '.join(map(str, shape))}]", str(list(x.shape)))
+    # A scalar needs no axes of 1.
+    x = moves.broadcast(x.reshape(*wide) if x.shape else x, shape)
+    return x.apply(CopyOp) if x.value is given else x
 
 
-def _as_result(ctx: Context, x: SSAValue) -> SSAValue:
-    """A value that is the input itself as the op's own."""
-    return ctx.emit(CopyOp, x) if x is ctx.tensor(0).value else x
+def _broadcast_in_dim(ctx: Context, x: Term, axes: tuple[int, ...]) -> Term:
+    return _spread(x, ctx.static_shape(), axes)
 
 
-def _broadcast_in_dim(ctx: Context) -> SSAValue:
-    return _as_result(ctx, spread(ctx, ctx.value(0), ctx.ints("broadcast_dimensions", ()), ctx.static_shape()))
-
-
-def _dynamic_broadcast(ctx: Context) -> SSAValue:
-    shape = ctx.known_ints(1, "a shape")
-    return _as_result(ctx, spread(ctx, ctx.value(0), ctx.ints("broadcast_dimensions", ()), shape))
-
-
-def _broadcast(ctx: Context) -> SSAValue:
+def _broadcast(x: Term, sizes: tuple[int, ...]) -> Term:
     """New axes come first."""
-    sizes, own = ctx.ints("broadcast_sizes", ()), ctx.shape(0)
-    axes = range(len(sizes), len(sizes) + len(own))
-    return _as_result(ctx, spread(ctx, ctx.value(0), tuple(axes), (*sizes, *own)))
+    return _spread(x, (*sizes, *x.shape), range(len(sizes), len(sizes) + len(x.shape)))
 
 
-def _reshape(ctx: Context) -> SSAValue:
-    shape = ctx.static_shape()
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(holds_zero(shape)))
+def _reshape(ctx: Context, x: Term) -> Term:
+    return moves.shaped(x, ctx.static_shape())
 
 
-def _dynamic_reshape(ctx: Context) -> SSAValue:
-    shape = ctx.known_ints(1, "a shape")
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=int(holds_zero(shape)))
-
-
-def _transpose(ctx: Context) -> SSAValue:
-    rank = len(ctx.shape(0))
-    axes = ctx.axes("permutation", rank)
-    if len(axes) != rank:
-        ctx.fail(f"a permutation of {rank} axes", str(list(axes)))
-    return ctx.emit(TransposeOp, ctx.value(0), axes=axes)
-
-
-def _slice(ctx: Context) -> SSAValue:
-    shape = ctx.shape(0)
-    rank = len(shape)
-    begin, end, strides = (ctx.ints(name, count=rank) for name in ("start_indices", "limit_indices", "strides"))
+def _slice(ctx: Context, x: Term) -> Term:
+    shape = x.shape
+    begin, end, strides = (ctx.ints(name, count=len(shape)) for name in ("start_indices", "limit_indices", "strides"))
     bounds = zip(begin, end, strides, cast("Sequence[Size]", shape), strict=True)
     if any(not 0 <= b <= e or s < 1 or (isinstance(n, int) and e > n) for b, e, s, n in bounds):
         ctx.fail(f"bounds inside {list(shape)} and positive strides", f"{list(begin)}, {list(end)}, {list(strides)}")
-    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=strides)
+    return x.apply(StridedSliceOp, begin=begin, end=end, strides=strides)
 
 
-def _real_dynamic_slice(ctx: Context) -> SSAValue:
-    rank = len(ctx.shape(0))
-    begin, end, strides = (ctx.known_ints(index, "bounds") for index in (1, 2, 3))
+def _real_dynamic_slice(x: Term, begin: Numbers, end: Numbers, strides: Numbers) -> Term:
+    rank = len(x.shape)
     if not len(begin) == len(end) == len(strides) == rank:
-        ctx.fail(f"{rank} bounds and strides", f"{len(begin)}, {len(end)} and {len(strides)}")
-    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=strides)
+        x.ctx.fail(f"{rank} bounds and strides", f"{len(begin)}, {len(end)} and {len(strides)}")
+    return x.apply(StridedSliceOp, begin=tuple(begin), end=tuple(end), strides=tuple(strides))
 
 
-def _concatenate(ctx: Context) -> SSAValue:
-    if not ctx.inputs:
-        ctx.fail("values to join", "none")
-    axis = ctx.axis(ctx.int("dimension"), len(ctx.shape(0)))
-    values = ctx.values()
-    return ctx.emit(ConcatenateOp, values, axis=axis) if len(values) > 1 else ctx.emit(CopyOp, values[0])
-
-
-def _reverse(ctx: Context) -> SSAValue:
-    axes = ctx.axes("dimensions", len(ctx.shape(0)))
-    return ctx.emit(ReverseOp, ctx.value(0), axis=axes) if axes else ctx.emit(CopyOp, ctx.value(0))
-
-
-def counting(ctx: Context, shape: Sequence[Size], axis: int, dtype: str) -> Result:
+def _counting(ctx: Context, shape: Sequence[Size], axis: int) -> Result:
     """0, 1, .. along an axis of a tensor."""
-    extent = shape[axis]
-    if all(isinstance(size, int) for size in shape) and np.prod(cast("list[int]", shape)) <= 1024:
-        own = [-1 if at == axis else 1 for at in range(len(shape))]
-        row = np.arange(cast("int", extent)).astype(dtype).reshape(own)
-        return np.broadcast_to(row, cast("list[int]", shape)).copy()
-    if isinstance(extent, SizeExpr):
-        row = Term(ctx, ctx.emit(ArangeOp, stop=cast("float", (extent,)), dtype=dtype))
-    else:
-        row = places(ctx, extent, dtype=dtype)
-    own_shape = cast("list[int]", [extent if at == axis else 1 for at in range(len(shape))])
-    row = row.reshape(*own_shape)
-    if same_shape(tuple(own_shape), cast("tuple[int, ...]", tuple(shape))):
-        return row.value
-    return ctx.emit(BroadcastToOp, row.value, shape=cast("list[int]", list(shape)))
+    axis, dtype = ctx.axis(axis, len(shape)), ctx.result_dtype().name
+    extent, rank = cast("int", shape[axis]), len(shape)
+    sizes = cast("list[int]", list(shape))
+    if all(isinstance(size, int) for size in shape) and np.prod(sizes) <= 1024:
+        line = np.arange(extent).astype(dtype).reshape([-1 if at == axis else 1 for at in range(rank)])
+        return np.broadcast_to(line, sizes).copy()
+    return moves.broadcast(places(ctx, extent, rank, axis, dtype), sizes).value
 
 
-def _iota(ctx: Context) -> Result:
-    shape = ctx.static_shape()
-    axis = ctx.axis(ctx.int("iota_dimension"), len(shape))
-    return counting(ctx, shape, axis, ctx.result_dtype().name)
+def _iota(ctx: Context, axis: int) -> Result:
+    return _counting(ctx, ctx.static_shape(), axis)
 
 
-def _dynamic_iota(ctx: Context) -> Result:
-    shape = ctx.known_ints(0, "a shape")
-    axis = ctx.axis(ctx.int("iota_dimension"), len(shape))
-    return counting(ctx, shape, axis, ctx.result_dtype().name)
-
-
-def _dimension_size(ctx: Context) -> Result:
-    shape: Sequence[Size] = ctx.shape(0)
-    size = shape[ctx.axis(ctx.int("dimension"), len(shape))]
-    return counted(ctx, sizes_array(size), np.dtype(np.int32))
+def _dimension_size(ctx: Context, shape: Sequence[int], axis: int) -> Result:
+    return counted(ctx, sizes_array(shape[ctx.axis(axis, len(shape))]), np.dtype(np.int32))
 
 
 def _asserted(ctx: Context) -> tuple[Result, ...]:
@@ -237,21 +168,23 @@ def _at_least(ctx: Context, room: Size) -> bool:
     return True
 
 
+_AXES, _IOTA = Ints((), name="broadcast_dimensions"), Int(name="iota_dimension")
+
 TABLE: dict[str, Converter[Context]] = {
-    "broadcast": Converter(_broadcast),
-    "broadcast_in_dim": Converter(_broadcast_in_dim),
-    "concatenate": Converter(_concatenate),
-    "dynamic_broadcast_in_dim": Converter(_dynamic_broadcast),
-    "dynamic_iota": Converter(_dynamic_iota),
+    "broadcast": row(_broadcast, "operand", sizes=Ints((), name="broadcast_sizes")),
+    "broadcast_in_dim": row(_broadcast_in_dim, "operand", axes=_AXES),
+    "concatenate": row(moves.concatenate, "inputs*", axis=Int(name="dimension", least=0)),
+    "dynamic_broadcast_in_dim": row(_spread, "operand shape:ints", axes=_AXES),
+    "dynamic_iota": row(_counting, "shape:ints", axis=_IOTA),
     "dynamic_pad": Converter(_dynamic_pad),
-    "dynamic_reshape": Converter(_dynamic_reshape),
-    "get_dimension_size": Converter(_dimension_size),
-    "iota": Converter(_iota),
+    "dynamic_reshape": row(moves.shaped, "operand shape:ints"),
+    "get_dimension_size": row(_dimension_size, "operand:shape", axis=Int(name="dimension")),
+    "iota": row(_iota, axis=_IOTA),
     "pad": Converter(_pad),
-    "real_dynamic_slice": Converter(_real_dynamic_slice),
-    "reshape": Converter(_reshape),
-    "reverse": Converter(_reverse),
+    "real_dynamic_slice": row(_real_dynamic_slice, "operand begin:ints end:ints strides:ints"),
+    "reshape": row(_reshape, "operand"),
+    "reverse": row(moves.reverse, "operand", axes=Ints((), name="dimensions", least=0)),
     "shape_assertion": Converter(_asserted),
-    "slice": Converter(_slice),
-    "transpose": Converter(_transpose),
+    "slice": row(_slice, "operand"),
+    "transpose": row(moves.transpose, "operand", order=Ints((), name="permutation", least=0)),
 }

@@ -18,7 +18,7 @@ from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, broadcast_sizes, same, symbols_of
+from ...dialects.sizes import Size, same, symbols_of
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
@@ -30,7 +30,7 @@ from ..meanings.windows import with_batch, without_batch
 from .context import Context
 from .elementwise import of_two
 from .promotion import common_type, floating, operand
-from .shaping import broadcast, cut, shaped
+from .shaping import cut, shaped
 
 
 def _function(function: Callable[[Context, Term], Term]) -> Converter[Context]:
@@ -69,34 +69,6 @@ def _adaptive_max(rank: int) -> Converter[Context]:
         data, added = with_batch(ctx.term("self"), rank)
         result = adaptive_pool(ADAPTIVE_MAX, data, ctx.ints("output_size", count=rank))
         return (without_batch(result, added).value,)
-
-    return Converter(convert)
-
-
-def _broadcast_tensors(ctx: Context) -> tuple[SSAValue, ...]:
-    values = ctx.list_of("tensors")
-    shape: tuple[Size, ...] = ()
-    for value in values:
-        wider = broadcast_sizes(shape, shape_of(value))
-        if wider is None:
-            ctx.fail("shapes that broadcast", str([list(shape_of(one)) for one in values]))
-        shape = wider
-    return tuple(broadcast(ctx, value, cast("tuple[int, ...]", shape)) for value in values)
-
-
-def _column_stack(axis: int, rank: int) -> Converter[Context]:
-    """Tensors of fewer dimensions as ones of `rank`, one after the other."""
-
-    def convert(ctx: Context) -> SSAValue:
-        values: list[SSAValue] = []
-        for value in ctx.list_of("tensors"):
-            shape = shape_of(value)
-            if len(shape) < rank and axis == 1:
-                value = shaped(ctx, value, (*shape, *(1,) * (rank - len(shape))))
-            elif len(shape) < rank:
-                value = shaped(ctx, value, (*(1,) * (rank - len(shape)), *shape))
-            values.append(value)
-        return ctx.emit(ConcatenateOp, *values, axis=0 if len(shape_of(values[0])) == 1 else axis)
 
     return Converter(convert)
 
@@ -256,17 +228,6 @@ def _logcumsumexp(ctx: Context) -> SSAValue:
     return x.value
 
 
-def _swapped(ctx: Context) -> SSAValue:
-    """The last two axes in each other's place."""
-    rank = len(ctx.shape_of("self"))
-    return ctx.emit(TransposeOp, ctx.of("self"), axes=(*range(rank - 2), rank - 1, rank - 2))
-
-
-def _ravel(ctx: Context) -> SSAValue:
-    data = ctx.of("self")
-    return shaped(ctx, data, (prod(shape_of(data)),))
-
-
 def _determinant(ctx: Context) -> SSAValue:
     return ctx.emit(DetOp, ctx.of("A"))
 
@@ -292,16 +253,13 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.adaptive_max_pool2d.default": _adaptive_max(2),
     "aten.adaptive_max_pool3d.default": _adaptive_max(3),
     "aten.affine_grid_generator.default": Converter(_affine_grid),
-    "aten.broadcast_tensors.default": Converter(_broadcast_tensors),
     "aten.col2im.default": Converter(_col2im),
-    "aten.column_stack.default": _column_stack(1, 2),
     "aten.count_nonzero.default": Converter(_count_nonzero),
     "aten.count_nonzero.dim_IntList": Converter(_count_nonzero),
     "aten.deg2rad.default": _function(lambda ctx, x: x * (pi / 180)),
     "aten.frac.default": _function(_frac),
     "aten.hardshrink.default": _function(lambda ctx, x: hard_shrink(x, ctx.float("lambd", 0.5))),
     "aten.heaviside.default": Converter(_heaviside),
-    "aten.hstack.default": _column_stack(1, 1),
     "aten.hypot.default": of_two(lambda a, b: a.apply(ew.HypotOp, b)),
     "aten.im2col.default": Converter(_im2col),
     "aten.kthvalue.default": Converter(_kth),
@@ -310,12 +268,9 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.linalg_inv.default": Converter(_inverse),
     "aten.logcumsumexp.default": Converter(_logcumsumexp),
     "aten.logit.default": _function(_logit),
-    "aten.mT.default": Converter(_swapped),
     "aten.median.dim": Converter(_median),
     "aten.rad2deg.default": _function(lambda ctx, x: x * (180 / pi)),
-    "aten.ravel.default": Converter(_ravel),
     "aten.softshrink.default": _function(lambda ctx, x: soft_shrink(x, ctx.float("lambd", 0.5))),
     "aten.take.default": Converter(_take),
     "aten.tensordot.default": Converter(_tensordot),
-    "aten.vstack.default": _column_stack(0, 2),
 }

@@ -95,6 +95,9 @@ class Context(context.Context):
     def index_of(self, name: str, position: int) -> int | None:
         return self.at(name) if self.given(name) else None
 
+    def indices_of(self, name: str, position: int) -> list[int]:
+        return [index for index in self.places(name) if index is not None]
+
     def at(self, name: str) -> int:
         """The place among the inputs of an argument, which must be a value."""
         operand = self.argument(name)

@@ -28,9 +28,10 @@ from ..importing.converter import Converter, Narrowed
 from ..importing.indices import check_indices, wrapped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, maximum, where
+from ..meanings.moves import of_one_shape
 from .context import Context
 from .promotion import BOOL, LONG, cast_to, is_tensor, kind_of, operand
-from .shaping import broadcast, of_one_shape, shaped
+from .shaping import broadcast, shaped
 
 
 def _embedding(ctx: Context) -> SSAValue:
@@ -237,7 +238,7 @@ def _masked(ctx: Context, data: SSAValue, mask: SSAValue, axis: int) -> Narrowed
 
 
 def _masked_select(ctx: Context) -> Narrowed:
-    data, mask = of_one_shape(ctx, "self", "mask")
+    data, mask = (x.value for x in of_one_shape(ctx.term("self"), ctx.term("mask")))
     if not shape_of(data):
         data, mask = shaped(ctx, data, (1,)), shaped(ctx, mask, (1,))
     return _masked(ctx, data, mask, 0)
@@ -303,7 +304,7 @@ def _put_under(ctx: Context, data: SSAValue, mask: SSAValue, axis: int, values: 
 
 def _masked_scatter(ctx: Context) -> SSAValue:
     """Where the mask holds, the elements of the source in their order."""
-    data, mask = of_one_shape(ctx, "self", "mask")
+    data, mask = (x.value for x in of_one_shape(ctx.term("self"), ctx.term("mask")))
     shape = shape_of(data)
     source = cast_to(ctx, ctx.of("source"), dtype_of(data))
     flat = shaped(ctx, cast_to(ctx, mask, LONG), (prod(shape),))

@@ -18,8 +18,8 @@ from ..importing.converter import Converter
 from ..importing.products import product
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, absolute, log, places, where
+from ..meanings.slices import diagonal
 from .context import Context
-from .creation import diagonal
 from .normalization import norm_of
 from .promotion import FLOAT, common_type, floating, number_term, operand
 from .shaping import shaped
@@ -134,7 +134,7 @@ def _diag(ctx: Context) -> SSAValue:
     """A matrix with a diagonal, or the diagonal of a matrix."""
     if len(ctx.shape_of("self")) == 1:
         return _diagonal_embedded(ctx, ctx.of("self"), ctx.int("diagonal", 0), 0, 1)
-    return diagonal(ctx, ctx.of("self"), ctx.int("diagonal", 0), 0, 1)
+    return diagonal(ctx.term("self"), ctx.int("diagonal", 0)).value
 
 
 def _diagflat(ctx: Context) -> SSAValue:
@@ -143,7 +143,7 @@ def _diagflat(ctx: Context) -> SSAValue:
 
 
 def _trace(ctx: Context) -> SSAValue:
-    x = Term(ctx, diagonal(ctx, ctx.of("self"), 0, 0, 1))
+    x = diagonal(ctx.term("self"))
     x = x.to("int64") if x.dtype.kind in "iub" else x
     return x.apply(SumOp, axis=(0,), keepdims=False).value
 

@@ -17,9 +17,9 @@ from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, absolute, axis_of, constant, maximum, once, sqrt, wide
 from ..meanings import norms
+from ..meanings.moves import of_one_shape
 from .context import Context
 from .promotion import FLOAT
-from .shaping import of_one_shape
 from .tensors import precision
 
 _NO_STATISTICS = "none (call .eval() on modules that keep them before torch.export)"
@@ -138,7 +138,7 @@ def _vector_norm(x: Term, p: float, axes: Sequence[int], keepdims: bool, dtype: 
 
 def _cosine_similarity(ctx: Context) -> SSAValue:
     """The product of two vectors, in the shape in which they meet, over that of their norms of at least `eps`."""
-    a, b = (Term(ctx, value) for value in of_one_shape(ctx, "x1", "x2"))
+    a, b = of_one_shape(ctx.term("x1"), ctx.term("x2"))
     axis, eps = ctx.axis("dim", len(a.shape), 1), ctx.float("eps", 1e-8)
     dot = (a * b).apply(SumOp, axis=[axis], keepdims=False)
     lengths = [maximum(norm_of(x, 2.0, [axis], False), eps) for x in (a, b)]

@@ -6,83 +6,76 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import cast
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.elementwise import CopyOp
-from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, SqueezeOp
 from ...dialects.sizes import Size, proves, size_min
+from ..importing.attributes import Int, Word
 from ..importing.converter import Converter
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.rows import row
+from ..importing.terms import Term, axis_of
+from ..meanings import moves, slices
 from .context import Context
-from .promotion import cast_to
-from .shaping import bounded, bounds_of, broadcast, cut, place_in, shaped
+from .shaping import END, bounded, bounds_of, place_in
 
 
-def replaced(ctx: Context, axis: int, start: Size, end: Size, step: int, part: SSAValue) -> SSAValue:
-    """The whole (`self`) with a part of an axis replaced, by what is before it, the part, and what is behind it."""
-    whole, shape = ctx.of("self"), ctx.shape_of("self")
-    part = cast_to(ctx, part, dtype_of(whole))
+def replaced(whole: Term, axis: int, start: Size, end: Size, step: int, part: Term) -> Term:
+    """The whole with a part of an axis replaced, by what is before it, the part, and what is behind it."""
+    shape = whole.shape
     count = (end - start + step - 1) // step
-    part = broadcast(ctx, part, (*shape[:axis], cast(int, count), *shape[axis + 1 :]))
+    part = moves.broadcast(part.to(whole.dtype), (*shape[:axis], cast(int, count), *shape[axis + 1 :]))
     if step != 1:
-        return _spread(ctx, axis, start, end, step, part)
-    pieces = [] if proves(start, "==", 0) else [cut(ctx, whole, axis, 0, start)]
+        return _spread(whole, axis, start, end, step, part)
+    return _between(whole, axis, start, part, end)
+
+
+def _between(whole: Term, axis: int, start: Size, part: Term, end: Size) -> Term:
+    """What is before a place, a part, and what is from another place on."""
+    pieces = [] if proves(start, "==", 0) else [slices.cut(whole, axis, 0, start)]
     pieces.append(part)
-    pieces += [] if proves(end, "==", shape[axis]) else [cut(ctx, whole, axis, end, shape[axis])]
-    return ctx.emit(ConcatenateOp, *pieces, axis=axis) if len(pieces) > 1 else ctx.emit(CopyOp, part)
+    pieces += [] if proves(end, "==", whole.shape[axis]) else [slices.cut(whole, axis, end, whole.shape[axis])]
+    return moves.concatenate(*pieces, axis=axis)
 
 
-def _spread(ctx: Context, axis: int, start: Size, end: Size, step: int, part: SSAValue) -> SSAValue:
+def _spread(whole: Term, axis: int, start: Size, end: Size, step: int, part: Term) -> Term:
     """Every `step`-th element replaced: of each run of `step`, the first is the part's."""
-    whole, shape = ctx.of("self"), ctx.shape_of("self")
+    shape = whole.shape
     count = (end - start + step - 1) // step
     span = count * step
-    middle = cut(ctx, whole, axis, start, size_min(start + span, shape[axis]))
-    missing = span - shape_of(middle)[axis]
+    middle = slices.cut(whole, axis, start, size_min(start + span, shape[axis]))
+    missing = span - middle.shape[axis]
     if not proves(missing, "==", 0):
         # The last run may be cut short by the end: any elements stand for the rest, which goes again.
-        filler = cut(ctx, ctx.emit(ConcatenateOp, middle, *[middle] * (step - 1), axis=axis), axis, 0, missing)
-        middle = ctx.emit(ConcatenateOp, middle, filler, axis=axis)
-    runs = shaped(ctx, middle, cast("tuple[int, ...]", (*shape[:axis], count, step, *shape[axis + 1 :])))
-    first = ctx.emit(ExpandDimsOp, part, axis=axis + 1)
-    mixed = ctx.emit(ConcatenateOp, first, cut(ctx, runs, axis + 1, 1, step), axis=axis + 1)
-    flat = shaped(ctx, mixed, cast("tuple[int, ...]", (*shape[:axis], span, *shape[axis + 1 :])))
+        filler = slices.cut(moves.concatenate(*[middle] * step, axis=axis), axis, 0, missing)
+        middle = moves.concatenate(middle, filler, axis=axis)
+    runs = moves.shaped(middle, cast("tuple[int, ...]", (*shape[:axis], count, step, *shape[axis + 1 :])))
+    first = moves.expand_dims(part, axis + 1)
+    mixed = moves.concatenate(first, slices.cut(runs, axis + 1, 1, step), axis=axis + 1)
+    flat = moves.shaped(mixed, cast("tuple[int, ...]", (*shape[:axis], span, *shape[axis + 1 :])))
     kept = size_min(start + span, shape[axis]) - start
-    pieces = [] if proves(start, "==", 0) else [cut(ctx, whole, axis, 0, start)]
-    pieces.append(flat if proves(kept, "==", span) else cut(ctx, flat, axis, 0, kept))
-    if not proves(start + kept, "==", shape[axis]):
-        pieces.append(cut(ctx, whole, axis, start + kept, shape[axis]))
-    return ctx.emit(ConcatenateOp, *pieces, axis=axis) if len(pieces) > 1 else pieces[0]
+    flat = flat if proves(kept, "==", span) else slices.cut(flat, axis, 0, kept)
+    return _between(whole, axis, start, flat, start + kept)
 
 
-def _slice_scatter(ctx: Context) -> SSAValue:
-    shape = ctx.shape_of("self")
-    axis = ctx.axis("dim", len(shape), 0)
-    return replaced(ctx, axis, *bounds_of(ctx, shape[axis]), ctx.of("src"))
+def _slice_scatter(x: Term, part: Term, axis: int, start: int, end: int, step: int) -> Term:
+    axis = axis_of(x, axis)
+    return replaced(x, axis, *bounds_of(x.ctx, x.shape[axis], start, end, step), part)
 
 
-def _select_scatter(ctx: Context) -> SSAValue:
-    shape = ctx.shape_of("self")
-    axis = ctx.axis("dim", len(shape), 0)
-    position = place_in(ctx, ctx.int("index"), shape[axis])
-    part = ctx.emit(ExpandDimsOp, ctx.of("src"), axis=axis)
-    return replaced(ctx, axis, position, position + 1, 1, part)
+def _select_scatter(x: Term, part: Term, axis: int, index: int) -> Term:
+    axis = axis_of(x, axis)
+    position = place_in(x.ctx, index, x.shape[axis])
+    return replaced(x, axis, position, position + 1, 1, moves.expand_dims(part, axis))
 
 
-def _narrow_scatter(ctx: Context) -> SSAValue:
-    shape = ctx.shape_of("self")
-    axis = ctx.axis("dim", len(shape))
-    start = place_in(ctx, ctx.int("start"), shape[axis])
-    return replaced(ctx, axis, start, start + ctx.int("length"), 1, ctx.of("src"))
+def _narrow_scatter(x: Term, part: Term, axis: int, start: int, length: int) -> Term:
+    axis = axis_of(x, axis)
+    first = place_in(x.ctx, start, x.shape[axis])
+    return replaced(x, axis, first, first + length, 1, part)
 
 
-def _part_scatter(ctx: Context) -> SSAValue:
+def _part_scatter(ctx: Context, x: Term, part: Term, operator: str, count: int, number: int) -> Term:
     """A part of a split replaced; the arguments are those of the split."""
-    shape = ctx.shape_of("self")
-    axis = _axis_of(ctx, ctx.word("operator", ""), len(shape))
-    parts = _PARTS[ctx.word("operator", "")](ctx, shape[axis], ctx.int("count"))
-    start, end = parts[ctx.int("number")]
-    return replaced(ctx, axis, start, end, 1, ctx.of("src"))
+    axis = _axis_of(ctx, operator, x)
+    start, end = _PARTS[operator](ctx, x.shape[axis], count)[number]
+    return replaced(x, axis, start, end, 1, part)
 
 
 # Parts of equal or given lengths.
@@ -121,23 +114,22 @@ def _chunk(ctx: Context, extent: Size, count: int) -> Bounds:
 
 def _tensor_split(ctx: Context, extent: Size, count: int) -> Bounds:
     if ctx.given("indices"):
-        marks = [bounded(ctx, index, extent) for index in ctx.ints("indices")]
+        marks = [bounded(index, extent) for index in ctx.ints("indices")]
         return list(pairwise([0, *marks, extent]))
     sections = ctx.int("sections")
     if sections < 1:
         ctx.fail("at least 1 section", str(sections))
-    small, larger = extent // sections, extent % sections
-    return list(pairwise([small * at + size_min(larger, at) for at in range(sections)] + [extent]))
+    return list(pairwise([0, *slices.uneven_ends(extent, sections), extent]))
 
 
 _AXES = {"aten.dsplit": 2, "aten.hsplit": 1, "aten.vsplit": 0}
 """Operator -> the axis that it splits, where no argument says it."""
 
 
-def _axis_of(ctx: Context, operator: str, rank: int) -> int:
+def _axis_of(ctx: Context, operator: str, x: Term) -> int:
     if operator not in _AXES:
-        return ctx.axis("dim", rank, 0)
-    return min(_AXES[operator], rank - 1)
+        return axis_of(x, ctx.int("dim", 0))
+    return min(_AXES[operator], len(x.shape) - 1)
 
 
 _PARTS: dict[str, Callable[[Context, Size, int], Bounds]] = {
@@ -156,39 +148,36 @@ _PARTS: dict[str, Callable[[Context, Size, int], Bounds]] = {
 }
 
 
-def _parts(ctx: Context) -> tuple[SSAValue, ...]:
-    shape, data = ctx.shape_of("self"), ctx.of("self")
+def _parts(ctx: Context, x: Term) -> tuple[Term, ...]:
     operator = ctx.op_type.rpartition(".")[0]
-    axis = _axis_of(ctx, operator, len(shape))
-    bounds = _PARTS[operator](ctx, shape[axis], ctx.output_count)
-    return tuple(cut(ctx, data, axis, start, end) for start, end in bounds)
+    axis = _axis_of(ctx, operator, x)
+    bounds = _PARTS[operator](ctx, x.shape[axis], ctx.output_count)
+    return tuple(slices.cut(x, axis, start, end) for start, end in bounds)
 
 
-def _unbind(ctx: Context) -> tuple[SSAValue, ...]:
-    shape, data = ctx.shape_of("self"), ctx.of("self")
-    axis = ctx.axis("dim", len(shape), 0)
-    extent = shape[axis]
-    ctx.require_equal(extent, ctx.output_count)
-    parts = (cut(ctx, data, axis, at, at + 1) for at in range(ctx.output_count))
-    return tuple(ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts)
+def _unbind(ctx: Context, x: Term, axis: int) -> tuple[Term, ...]:
+    return slices.unstack(x, axis, ctx.output_count)
 
+
+_SPLIT = row(_parts, "self")
+_FIRST = Int(0, name="dim")
 
 TABLE: dict[str, Converter[Context]] = {
-    **{f"{operator}.{form}": Converter(_parts) for operator in _AXES for form in ("int", "array")},
-    "aten.split_copy.Tensor": Converter(_parts),
-    "aten.split_with_sizes_copy.default": Converter(_parts),
-    "aten.unsafe_split_with_sizes.default": Converter(_parts),
-    "aten.chunk.default": Converter(_parts),
-    "aten.select_scatter.default": Converter(_select_scatter),
-    "aten.slice_scatter.default": Converter(_slice_scatter),
-    "aten.split.Tensor": Converter(_parts),
-    "aten.split.sizes": Converter(_parts),
-    "aten.split_with_sizes.default": Converter(_parts),
-    "aten.tensor_split.indices": Converter(_parts),
-    "aten.tensor_split.sections": Converter(_parts),
-    "aten.unbind.int": Converter(_unbind),
-    "aten.unsafe_chunk.default": Converter(_parts),
-    "aten.unsafe_split.Tensor": Converter(_parts),
-    "whence.narrow_scatter": Converter(_narrow_scatter),
-    "whence.part_scatter": Converter(_part_scatter),
+    **{f"{operator}.{form}": _SPLIT for operator in _AXES for form in ("int", "array")},
+    "aten.split_copy.Tensor": _SPLIT,
+    "aten.split_with_sizes_copy.default": _SPLIT,
+    "aten.unsafe_split_with_sizes.default": _SPLIT,
+    "aten.chunk.default": _SPLIT,
+    "aten.select_scatter.default": row(_select_scatter, "self src", axis=_FIRST, index=Int()),
+    "aten.slice_scatter.default": row(_slice_scatter, "self src", axis=_FIRST, start=Int(0), end=Int(END), step=Int(1)),
+    "aten.split.Tensor": _SPLIT,
+    "aten.split.sizes": _SPLIT,
+    "aten.split_with_sizes.default": _SPLIT,
+    "aten.tensor_split.indices": _SPLIT,
+    "aten.tensor_split.sections": _SPLIT,
+    "aten.unbind.int": row(_unbind, "self", axis=_FIRST),
+    "aten.unsafe_chunk.default": _SPLIT,
+    "aten.unsafe_split.Tensor": _SPLIT,
+    "whence.narrow_scatter": row(_narrow_scatter, "self src", axis=Int(name="dim"), start=Int(), length=Int()),
+    "whence.part_scatter": row(_part_scatter, "self src", operator=Word(""), count=Int(), number=Int()),
 }

@@ -2,107 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import CopyOp
-from ...dialects.relay.rearrange import RepeatOp, ReverseOp, StackOp, TileOp
-from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, ExpandDimsOp, TakeOp, TransposeOp
-from ...dialects.sizes import Size, SizeExpr, proves, same
+from ...dialects.relay.transform import TakeOp, TransposeOp
+from ...dialects.sizes import Size, SizeExpr, same
+from ..importing.attributes import Int, Ints, Word
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
+from ..importing.rows import row
+from ..importing.terms import Term, axis_of
+from ..meanings import moves, slices
 from .context import Context
-from .shaping import cut, shaped
+from .shaping import shaped
 
 
-def _repeat(name: str) -> Converter[Context]:
-    """The tensor so many times along each axis; axes in front are new ones. `tile` may name the last axes only."""
-
-    def convert(ctx: Context) -> SSAValue:
-        times, data = ctx.ints(name), ctx.of("self")
-        rank = len(shape_of(data))
-        if len(times) < rank and name == "repeats":
-            ctx.fail(f"at least {rank} numbers", str(list(times)))
-        if all(same(time, 1) for time in cast("Sequence[Size]", times)) and len(times) <= rank:
-            return ctx.emit(CopyOp, data)
-        if any(isinstance(time, SizeExpr) for time in cast("Sequence[Size]", times)):
-            return _repeated_by_sizes(ctx, data, times)
-        return ctx.emit(TileOp, data, reps=times)
-
-    return Converter(convert)
+def _repeat(x: Term, times: tuple[int, ...]) -> Term:
+    """The tensor so many times along each axis; axes in front are new ones."""
+    if len(times) < len(x.shape):
+        x.ctx.fail(f"at least {len(x.shape)} numbers", str(list(times)))
+    return moves.tile(x, times)
 
 
-def _repeated_by_sizes(ctx: Context, data: SSAValue, times: Sequence[int]) -> SSAValue:
-    shape = (*(1,) * (len(times) - len(shape_of(data))), *shape_of(data))
-    apart = [extent for item in shape for extent in (1, item)]
-    wide = [extent for time, item in zip(times, shape, strict=True) for extent in (time, item)]
-    data = ctx.emit(BroadcastToOp, shaped(ctx, data, apart), shape=wide)
-    return shaped(ctx, data, [time * item for time, item in zip(times, shape, strict=True)])
-
-
-def _repeat_interleave(ctx: Context) -> SSAValue:
-    data, repeats = ctx.of("self"), ctx.int("repeats")
-    if not ctx.given("dim"):
-        data = shaped(ctx, data, (prod(shape_of(data)),))
-    axis = ctx.axis("dim", len(shape_of(data)), 0)
-    if not isinstance(cast(Size, repeats), SizeExpr):
-        return ctx.emit(RepeatOp, data, repeats=repeats, axis=axis)
-    shape = shape_of(data)
-    wide = ctx.emit(ExpandDimsOp, data, axis=axis + 1)
-    wide = ctx.emit(BroadcastToOp, wide, shape=(*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-    return shaped(ctx, wide, (*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :]))
-
-
-def _flip(ctx: Context) -> SSAValue:
-    rank = len(ctx.shape_of("self"))
-    axes = [ctx.axis_in(axis, rank) for axis in ctx.ints("dims")]
-    return ctx.emit(ReverseOp, ctx.of("self"), axis=axes) if axes else ctx.emit(CopyOp, ctx.of("self"))
-
-
-def _roll(ctx: Context) -> SSAValue:
-    """The end of each axis before its beginning."""
-    data, shifts, axes = ctx.of("self"), ctx.ints("shifts"), ctx.ints("dims", ())
-    shape = shape_of(data)
-    if not axes:
-        data = shaped(ctx, data, (prod(shape),))
-    for shift, axis in zip(shifts, axes or (0,), strict=True):
-        axis = ctx.axis_in(axis, len(shape_of(data)))
-        extent, turn = cast(Size, shape_of(data)[axis]), cast(Size, shift)
-        if same(extent, 0) or same(turn, 0):
-            continue
-        # From `extent - shift` on comes first; what a size decides is counted in the axis.
-        if isinstance(extent, int) and isinstance(turn, int):
-            position = (extent - turn) % extent
-        else:
-            back = proves(turn, "<", 0)
-            position = -turn if back else extent - turn
-            ctx.require(extent + turn if back else extent - turn)
-        data = ctx.emit(
-            ConcatenateOp, cut(ctx, data, axis, position, extent), cut(ctx, data, axis, 0, position), axis=axis
-        )
-    return data if axes else shaped(ctx, data, shape)
-
-
-def _unfold(ctx: Context) -> SSAValue:
+def _unfold(x: Term, axis: int, size: int, step: int) -> Term:
     """Windows of an axis, each as the last axis."""
-    data, shape = ctx.of("self"), ctx.shape_of("self")
-    axis, size, step = ctx.axis("dimension", len(shape)), ctx.int("size"), ctx.int("step")
+    axis, shape = axis_of(x, axis), x.shape
     count = (shape[axis] - size) // step + 1
     if not isinstance(cast(Size, count), int):
-        ctx.require(shape[axis] - size)
+        x.ctx.require(shape[axis] - size)
     if same(step, size) or (size % step == 0 and size <= step):
-        run = cut(ctx, data, axis, 0, count * size)
-        apart = shaped(ctx, run, (*shape[:axis], count, size, *shape[axis + 1 :]))
+        run = slices.cut(x, axis, 0, count * size)
+        apart = moves.shaped(run, (*shape[:axis], count, size, *shape[axis + 1 :]))
     else:
-        columns = [cut(ctx, data, axis, at, at + (count - 1) * step + 1, step) for at in range(size)]
-        apart = ctx.emit(StackOp, *columns, axis=axis + 1)
-    rank = len(shape) + 1
-    order = [at for at in range(rank) if at != axis + 1]
-    return ctx.emit(TransposeOp, apart, axes=(*order, axis + 1))
+        columns = (slices.cut(x, axis, at, at + (count - 1) * step + 1, step) for at in range(size))
+        apart = moves.stack(*columns, axis=axis + 1)
+    return moves.move(apart, (axis + 1,), (-1,))
 
 
 def _as_strided(ctx: Context) -> SSAValue:
@@ -127,20 +63,16 @@ def _as_strided(ctx: Context) -> SSAValue:
     return ctx.emit(TakeOp, flat, ctx.constant(places, "places"), axis=0)
 
 
-def _meshgrid(ctx: Context) -> tuple[SSAValue, ...]:
-    values = ctx.list_of("tensors")
-    flipped = ctx.word("indexing", "ij") == "xy" and len(values) > 1
-    rank = len(values)
-    places = [1, 0, *range(2, rank)] if flipped else list(range(rank))
-    extents = [shape_of(value)[0] if shape_of(value) else 1 for value in values]
-    shape = [0] * rank
-    for position, extent in zip(places, extents, strict=True):
-        shape[position] = extent
-    result: list[SSAValue] = []
-    for value, position, extent in zip(values, places, extents, strict=True):
-        row = shaped(ctx, value, [extent if at == position else 1 for at in range(rank)])
-        result.append(ctx.emit(BroadcastToOp, row, shape=shape))
-    return tuple(result)
+def _meshgrid(*rows: Term, indexing: str) -> tuple[Term, ...]:
+    rank = len(rows)
+    places = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    extents = [prod(row.shape) for row in rows]
+    shape = [extents[places.index(axis)] for axis in range(rank)]
+    apart = (
+        moves.shaped(x, [n if at == axis else 1 for axis in range(rank)])
+        for x, at, n in zip(rows, places, extents, strict=True)
+    )
+    return tuple(moves.broadcast_to(x, shape) for x in apart)
 
 
 def _pixel_shuffle(ctx: Context) -> SSAValue:
@@ -174,14 +106,20 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.as_strided.default": Converter(_as_strided),
     "aten.as_strided_copy.default": Converter(_as_strided),
     "aten.channel_shuffle.default": Converter(_channel_shuffle),
-    "aten.flip.default": Converter(_flip),
-    "aten.meshgrid.default": Converter(_meshgrid),
-    "aten.meshgrid.indexing": Converter(_meshgrid),
+    "aten.flip.default": row(moves.reverse, "self", axes=Ints(name="dims")),
+    "aten.meshgrid.default": row(_meshgrid, "tensors*", indexing=Word("ij")),
+    "aten.meshgrid.indexing": row(_meshgrid, "tensors*", indexing=Word("ij")),
     "aten.pixel_shuffle.default": Converter(_pixel_shuffle),
     "aten.pixel_unshuffle.default": Converter(_pixel_unshuffle),
-    "aten.repeat.default": _repeat("repeats"),
-    "aten.repeat_interleave.self_int": Converter(_repeat_interleave, unread={"output_size": "the sizes say it"}),
-    "aten.roll.default": Converter(_roll),
-    "aten.tile.default": _repeat("dims"),
-    "aten.unfold.default": Converter(_unfold),
+    "aten.repeat.default": row(_repeat, "self", times=Ints(name="repeats")),
+    "aten.repeat_interleave.self_int": row(
+        moves.repeat,
+        "self",
+        times=Int(name="repeats"),
+        axis=Int(None, name="dim"),
+        unread={"output_size": "the sizes say it"},
+    ),
+    "aten.roll.default": row(moves.roll, "self", shifts=Ints(), axes=Ints((), name="dims")),
+    "aten.tile.default": row(moves.tile, "self", times=Ints(name="dims")),
+    "aten.unfold.default": row(_unfold, "self", axis=Int(name="dimension"), size=Int(), step=Int()),
 }

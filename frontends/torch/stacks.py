@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -10,56 +10,35 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp, IsNanOp, LogicalNotOp
 from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
-from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp
 from ...dialects.sizes import Size, SizeExpr
 from ..importing.converter import Converter
 from ..importing.products import product
+from ..importing.rows import row
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, places, where
+from ..meanings import moves
 from .context import Context
 from .normalization import norm_of
 from .promotion import common_type, floating, kind_of, number_term, operand
-from .shaping import cut, shaped
-
-
-def raised(ctx: Context, value: SSAValue, rank: int) -> SSAValue:
-    """A tensor of at least so many dimensions, as numpy's atleast_1d, 2d and 3d have it."""
-    shape = shape_of(value)
-    if len(shape) >= rank:
-        return ctx.emit(CopyOp, value)
-    if rank == 3 and shape:
-        shape = (*shape, 1) if len(shape) == 2 else (1, *shape, 1)
-    return shaped(ctx, value, (*(1,) * (rank - len(shape)), *shape))
+from .shaping import cut
 
 
 def _at_least(rank: int) -> Converter[Context]:
-    def convert(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
-        if ctx.given("tensors"):
-            return tuple(raised(ctx, value, rank) for value in ctx.list_of("tensors"))
-        return raised(ctx, ctx.of("self"), rank)
+    def all_at_least(*xs: Term) -> tuple[Term, ...]:
+        return tuple(moves.at_least(x, rank) for x in xs)
 
-    return Converter(convert)
+    return row(all_at_least, "tensors*")
 
 
-def _stacked_in_depth(ctx: Context) -> SSAValue:
-    values = [raised(ctx, value, 3) for value in ctx.list_of("tensors")]
-    return ctx.emit(ConcatenateOp, *values, axis=2)
-
-
-def _all_pairs(ctx: Context) -> SSAValue:
+def _all_pairs(*rows: Term) -> Term:
     """Each choice of one element of each of several rows."""
-    rows = ctx.list_of("tensors")
     if len(rows) == 1:
-        return ctx.emit(CopyOp, rows[0])
-    extents = [shape_of(row)[0] for row in rows]
-    columns: list[SSAValue] = []
-    for at, row in enumerate(rows):
-        apart = shaped(ctx, row, [extent if n == at else 1 for n, extent in enumerate(extents)])
-        wide = ctx.emit(BroadcastToOp, apart, shape=extents)
-        columns.append(shaped(ctx, wide, (prod(extents),)))
-    return ctx.emit(StackOp, *columns, axis=1)
+        return rows[0].apply(CopyOp)
+    extents = [row.shape[0] for row in rows]
+    apart = (moves.shaped(x, [n if axis == at else 1 for axis, n in enumerate(extents)]) for at, x in enumerate(rows))
+    return moves.stack(*(moves.flat(moves.broadcast_to(x, extents)) for x in apart), axis=1)
 
 
 def _sum_of_products(ctx: Context) -> SSAValue:
@@ -125,11 +104,11 @@ def _chosen(ctx: Context, stays: Term, value: Term, axis: int, back: int) -> Ter
 
 
 TABLE: dict[str, Converter[Context]] = {
-    **{f"aten.atleast_{rank}d.{form}": _at_least(rank) for rank in (1, 2, 3) for form in ("default", "Sequence")},
+    **{f"aten.atleast_{rank}d.default": row(partial(moves.at_least, rank=rank), "self") for rank in (1, 2, 3)},
+    **{f"aten.atleast_{rank}d.Sequence": _at_least(rank) for rank in (1, 2, 3)},
     "aten.addbmm.default": Converter(_sum_of_products),
-    "aten.cartesian_prod.default": Converter(_all_pairs),
+    "aten.cartesian_prod.default": row(_all_pairs, "tensors*"),
     "aten.cummax.default": _running(smallest=False),
     "aten.cummin.default": _running(smallest=True),
     "aten.dist.default": Converter(_distance),
-    "aten.dstack.default": Converter(_stacked_in_depth),
 }
