@@ -24,10 +24,9 @@ Widths: TypeAlias = "tuple[tuple[int, int], ...]"
 
 def _flatten(ctx: Context, x: Term) -> Term:
     """All but the batch as one axis; channels come last in it."""
-    if ctx.channels_first() and len(x.shape) > 2:
-        x = moves.move(x, (1,), (-1,))
     batch, *rest = x.shape
-    return x.reshape(batch, prod(rest))
+    turned = moves.move(x, (1,), (-1,)) if ctx.channels_first() and rest else x
+    return turned.reshape(batch, prod(rest))
 
 
 def _reshape(ctx: Context, x: Term) -> Term:

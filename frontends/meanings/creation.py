@@ -81,8 +81,9 @@ def numbers_from(
         return _open_numbers(ctx, start, limit, step, dtype).value
     if not step:
         ctx.fail("a step other than 0", "0")
-    whole = all(Fraction(number).denominator == 1 for number in (start, limit, step))
-    first, last, each = (int(number) if whole else float(number) for number in (start, limit, step))
+    exact = [Fraction(cast(Fraction, number)) for number in (start, limit, step)]
+    whole = all(number.denominator == 1 for number in exact)
+    first, last, each = (int(number) if whole else float(number) for number in exact)
     of = dtype.type if narrow and not whole else float
     count = max(-((first - last) // each) if whole else ceil((of(last) - of(first)) / of(each)), 0)
     ctx.fits((cast(int, count),), dtype)

@@ -142,8 +142,9 @@ def _range(x: Term, axis: int, chosen: slice, lengths: bool) -> tuple[Term, tupl
         if first not in (None, -1) or last is not None:
             raise UndecidedSize(f"a stride of {step} along an axis of {extent}")
         return x.apply(ReverseOp, axis=(axis,)), (0, ENDLESS, -step)
-    endless = last is None or (not symbols_of(last) and last >= _LARGEST)
-    return x, (0 if first is None else first, ENDLESS if endless else last, step)
+    if last is None or (not symbols_of(last) and last >= _LARGEST):
+        last = ENDLESS
+    return x, (0 if first is None else first, last, step)
 
 
 # An axis in parts.

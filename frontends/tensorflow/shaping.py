@@ -12,7 +12,7 @@ from ..importing.attributes import Element, Int, Ints
 from ..importing.converter import Converter, Result
 from ..importing.rows import row
 from ..importing.tensor import dtype_of
-from ..importing.terms import Term, term
+from ..importing.terms import Term, axis_of, term
 from ..meanings import creation, moves, slices
 from .context import Context
 
@@ -28,6 +28,13 @@ def _concat_v2(ctx: Context) -> SSAValue:
     if not last:
         ctx.fail("tensors to concatenate", "none")
     return moves.concatenate(*(term(ctx, index) for index in range(last)), axis=axis).value
+
+
+def _pack(*values: Term, axis: int) -> Term:
+    """Each value with a new axis, then concatenated, as TVM has it."""
+    at = axis_of(values[0], axis, 1)
+    rows = [moves.expand_dims(x, at) for x in values]
+    return moves.concatenate(*rows, axis=at) if rows[1:] else rows[0]
 
 
 def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
@@ -130,7 +137,7 @@ TABLE = {
     "ExpandDims": row(moves.expand_dims, "input axis:size"),
     "Fill": row(creation.fill, "dims:ints value"),
     "MirrorPad": Converter(mirror_pad),
-    "Pack": row(moves.stack, "values*", axis=Int(0)),
+    "Pack": row(_pack, "values*", axis=Int(0)),
     "Pad": Converter(pad),
     "PadV2": Converter(pad),
     "Rank": row(creation.rank, "input:shape"),

@@ -38,7 +38,7 @@ def _moving_slice(ctx: Context, x: Term, size: tuple[int, ...]) -> Term:
     return x
 
 
-def _strided_slice(ctx: Context, x: Term, **masks: int) -> Term:
+def _strided_slice(ctx: Context, x: Term, **masks: Any) -> Term:
     """numpy's slices: masks leave out begins and ends, and say which axes are new, or go."""
     try:
         begin, end, strides = (ctx.known_ints(k, what) for k, what in ((1, "begins"), (2, "ends"), (3, "strides")))

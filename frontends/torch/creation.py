@@ -81,9 +81,9 @@ def _scalar(ctx: Context, dtype: np.dtype[Any]) -> Result:
 def _arange(ctx: Context, dtype: np.dtype[Any] | None) -> Result:
     """start, start + step and so on, up to before end."""
     numbers = [ctx.number(name, default) for name, default in (("start", 0), ("end", 0), ("step", 1))]
-    exact = [number if isinstance(number, SizeExpr) else Fraction(number) for number in numbers]
+    start, end, step = (number if isinstance(number, SizeExpr) else Fraction(number) for number in numbers)
     floats = any(isinstance(number, float) for number in numbers)
-    return numbers_from(ctx, *exact, dtype or (FLOAT if floats else LONG))
+    return numbers_from(ctx, start, end, step, dtype or (FLOAT if floats else LONG))
 
 
 def _eye(ctx: Context, rows: int, columns: int | None, dtype: np.dtype[Any]) -> Result:

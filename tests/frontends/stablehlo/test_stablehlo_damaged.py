@@ -161,7 +161,7 @@ def test_unsupported_operators_are_named_all_at_once():
             """
     %0 = "stablehlo.transpose"(%x) <{permutation = array<i64: 0, 0>}> : (tensor<2x4xf32>) -> tensor<2x2xf32> loc("t")
     "func.return"(%0) : (tensor<2x2xf32>) -> ()""",
-            r"transpose: expected axes in \[0, 2\), each once, as permutation, got \[0, 0\] \(layer 't'",
+            r"transpose: expected an order of 2 axes, got \[0, 0\] \(layer 't'",
         ),
         (
             """
