@@ -27,7 +27,7 @@ def replaced(whole: Term, axis: int, start: Size, end: Size, step: int, part: Te
 
 
 def _between(whole: Term, axis: int, start: Size, part: Term, end: Size) -> Term:
-    """What is before a place, a part, and what is from another place on."""
+    """The elements before a place, a part, and those from another place on."""
     pieces = [] if proves(start, "==", 0) else [slices.cut(whole, axis, 0, start)]
     pieces.append(part)
     pieces += [] if proves(end, "==", whole.shape[axis]) else [slices.cut(whole, axis, end, whole.shape[axis])]
