@@ -1,1 +1,1 @@
-"""The shared part of frontends of model files: nodes become relay operators by the rows of tables, step by step."""
+"""The shared part of all frontends: steps of a model become relay operators, one by one, by the rows of tables."""

@@ -1,4 +1,4 @@
-"""Import as the ledger learns of it: the values of layers, and the nodes that left no op."""
+"""The ledger's account of an import: the values of layers, and the nodes that left no op."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .tensor import Tensor
 
 
 def note_values(ledger: Ledger, converted: Iterable[tuple[Node, Iterable[str]]], tensors: Mapping[str, Tensor]) -> None:
-    """Write down which results are the outputs of nodes, and that outputs have names of their own.
+    """Record the values of nodes' outputs, and the outputs' own names.
 
-    converted: nodes, with the names of their outputs. tensors: what the names stand for.
+    converted: nodes, with the names of their outputs. tensors: the tensors by name.
     """
     for node, outputs in converted:
         for index, name in enumerate(outputs):
@@ -33,9 +33,9 @@ def note_evaluated(
     surviving: Set[LocationAttr],
     prefix: str,
 ) -> None:
-    """Write down which nodes left no op, with the layers that took up their values.
+    """Record the nodes that left no op, with the layers that used their values.
 
-    reads: known tensors whose values were looked at, and the layers that did.
+    reads: the known tensors whose values were read, and the layers that read them.
     """
     readers: dict[LocationAttr, dict[LocationAttr, None]] = {}
     for tensor, reader in reads:

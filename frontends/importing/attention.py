@@ -72,7 +72,7 @@ class Scores:
 
     def weights(self, scores: SSAValue) -> SSAValue:
         """The weights of the values by scores (.., queries, keys), whatever these are."""
-        ctx, own = self.ctx, dtype_of(self.query)
+        ctx, dtype = self.ctx, dtype_of(self.query)
         self.steps = [scores]
         if self.softcap > 0:
             scores = ctx.emit(TanhOp, scaled(ctx, scores, 1 / self.softcap))
@@ -80,14 +80,14 @@ class Scores:
         self.steps.append(scores)
         scores = scores if self.bias is None else ctx.emit(AddOp, scores, self.bias)
         self.steps.append(scores)
-        if self.precision is not None and self.precision.itemsize > own.itemsize:
+        if self.precision is not None and self.precision.itemsize > dtype.itemsize:
             scores = ctx.emit(CastOp, scores, dtype=self.precision.name)
         weights = self._softmax(scores)
         if self.may_be_empty and self.bias is not None:
             highest = ctx.emit(MaxOp, self.bias, axis=(-1,), keepdims=True)
             empty = ctx.emit(EqualOp, highest, infinite(ctx, highest))
             weights = ctx.emit(WhereOp, empty, ctx.scalar(0.0, weights), weights)
-        weights = cast_to(ctx, weights, own)
+        weights = cast_to(ctx, weights, dtype)
         self.steps.append(weights)
         return weights
 

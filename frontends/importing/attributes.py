@@ -1,4 +1,4 @@
-"""The attributes of nodes: the kinds that rows declare, and how each is read, whatever the format."""
+"""The attributes of nodes: the kinds that rows declare, and their reading, for all formats."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .node_parts import Asked
 T = TypeVar("T")
 DefaultT = TypeVar("DefaultT")
 REQUIRED: Any = object()
-"""The default of what must be stated."""
+"""The default of an attribute that a node must state."""
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a sentence has them: `A, B or C`."""
+    """Return words as a phrase: `A, B or C`."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def numbers_at_least(least: int | None, count: int | None = None) -> str:
-    """Return what an error calls whole numbers from a least one on: `3 positive numbers`, `a number of at least 2`."""
-    of_each = {None: "whole ", 0: "non-negative ", 1: "positive "}.get(least, "")
+    """Return an error's term for whole numbers from `least` on: `3 positive numbers`, `a number of at least 2`."""
+    adjective = {None: "whole ", 0: "non-negative ", 1: "positive "}.get(least, "")
     end = f" of at least {least}" if least is not None and least > 1 else ""
-    return f"a {of_each}number{end}" if count is None else f"{count} {of_each}numbers{end}"
+    return f"a {adjective}number{end}" if count is None else f"{count} {adjective}numbers{end}"
 
 
 def reaches(number: Size, least: int | None) -> bool:
-    """Return whether a number may be as large as a least one; a call decides it of a size."""
+    """Return whether a number may be at least `least`; for a size, a call decides."""
     return least is None or isinstance(number, SizeExpr) or number >= least
 
 
@@ -41,11 +41,11 @@ class Attribute(ABC, Generic[T]):
     """An attribute that a row declares; a parameter of the row's function."""
 
     default: T | Callable[[Any], T] = REQUIRED
-    """What it is where a node does not state it; a function of the context where that depends on the node."""
+    """The value if a node does not state it; a function of the context if that depends on the node."""
     name: str = field(default="", kw_only=True)
-    """What the format calls it, where that is not the name of the parameter."""
+    """The format's name of it, if that is not the name of the parameter."""
     what: ClassVar[str]
-    """What an error calls its values."""
+    """An error's term for its values."""
 
     def read(self, node: Attributes, parameter: str) -> T:
         """Return the attribute of a node; raises FrontendError for one that makes no sense."""
@@ -60,12 +60,12 @@ class Attribute(ABC, Generic[T]):
 
     @abstractmethod
     def decoded(self, node: Attributes, name: str, value: Any) -> T:
-        """Return a value as the row's function takes it; raises FrontendError for one of another kind."""
+        """Return a value in the form for the row's function; raises FrontendError for one of another kind."""
 
 
 @dataclass(frozen=True)
 class Int(Attribute[int | None]):
-    """A whole number; a size that a call decides, too."""
+    """A whole number, or a size that a call decides."""
 
     least: int | None = field(default=None, kw_only=True)
     what = "a whole number"
@@ -79,10 +79,10 @@ class Int(Attribute[int | None]):
 
 @dataclass(frozen=True)
 class Ints(Attribute[tuple[int, ...] | None]):
-    """A list of whole numbers, sizes among them; where `count` is given, of so many."""
+    """A list of whole numbers or sizes; if there is a `count`, of so many."""
 
     count: Callable[[Any], int] | int | None = field(default=None, kw_only=True)
-    """A function of the context where that depends on the node. A default that is one number is so many."""
+    """The length, or a function of the context if that depends on the node. A default of one number is repeated."""
     least: int | None = field(default=None, kw_only=True)
     what = "a list of whole numbers"
 
@@ -137,10 +137,10 @@ class Floats(Attribute[tuple[float, ...] | None]):
 
 @dataclass(frozen=True)
 class Flag(Attribute[bool | None]):
-    """True or false, which some formats spell 1 or 0."""
+    """True or false, which some formats write as 1 or 0."""
 
     others: bool | None = field(default=True, kw_only=True)
-    """What other numbers than 0 and 1 are; None where there are none."""
+    """The meaning of numbers other than 0 and 1; None if they are errors."""
     what = "true or false"
 
     def decoded(self, node: Attributes, name: str, value: Any) -> bool:
@@ -155,7 +155,7 @@ class Flag(Attribute[bool | None]):
 
 @dataclass(frozen=True)
 class Word(Attribute[str | None]):
-    """A word; where some are listed, one of these."""
+    """A word; if some are listed, one of these."""
 
     among: Sequence[str] = field(default=(), kw_only=True)
     what = "a word"
@@ -193,7 +193,7 @@ class Element(Attribute[np.dtype[Any] | None]):
 
 @dataclass(frozen=True)
 class Stated(Attribute[Any]):
-    """Any value, as the format has it."""
+    """Any value, in the form of the format."""
 
     what = "a value"
 
@@ -202,29 +202,29 @@ class Stated(Attribute[Any]):
 
 
 class Attributes(ABC):
-    """The attributes of a node, which note what they are asked for. A frontend says how its format states them."""
+    """The attributes of a node, which note each request. A frontend defines how its format states them."""
 
     asked: Asked
     flags_are_numbers: ClassVar[bool] = False
-    """True of a format that spells true and false 1 and 0."""
+    """True for a format that writes true and false as 1 and 0."""
     repeats: ClassVar[bool] = False
-    """True of a format in which one number stands for one along each axis."""
+    """True for a format in which one number may stand for one along each axis."""
 
     @abstractmethod
     def stated(self, name: str) -> Any:
-        """An attribute as Python has it: numbers, words, tuples, arrays; None where the node does not state it."""
+        """Return an attribute in Python's types: numbers, words, tuples, arrays; None if the node does not state it."""
 
     @abstractmethod
-    def fail(self, expected: str, found: str) -> NoReturn:
+    def fail(self, expected: str, actual: str) -> NoReturn:
         """Raise a FrontendError about the node."""
         raise NotImplementedError
 
     def states_nothing(self, name: str) -> bool:
-        """Return whether a node states that an attribute which `stated` does not find is nothing."""
+        """Return whether a node explicitly states that an attribute is empty, for which `stated` returns None."""
         return False
 
     def whole(self, value: Any) -> int | None:
-        """Return a whole number, which floats may hold; None for what is none."""
+        """Return a value as a whole number, which a float may hold; None for anything else."""
         if isinstance(value, SizeExpr):
             return cast("int", value)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -232,15 +232,15 @@ class Attributes(ABC):
         return int(value) if isinstance(value, float) and value.is_integer() else None
 
     def real(self, value: Any) -> float | None:
-        """Return a number; None for what is none."""
+        """Return a value as a number; None for anything else."""
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def rounded(self, number: float) -> float:
-        """Return a number, stated or the default, as the format's arithmetic has it."""
+        """Return a number, stated or the default, rounded to the precision of the format."""
         return number
 
     def items(self, value: Any, count: int | None) -> Sequence[Any] | None:
-        """Return a list of `count`, or as many as there are; None for what is none."""
+        """Return a value as a list, of `count` items if that is a number; None for anything else."""
         if isinstance(value, list | tuple):
             return cast("Sequence[Any]", value)
         if isinstance(value, int | float | SizeExpr) and (self.repeats or count == 1):
@@ -253,7 +253,7 @@ class Attributes(ABC):
             return cast("np.dtype[Any]", value)
         self.fail(f"{Element.what} as '{name}'", repr(value))
 
-    # Those that only some nodes of an operator are asked for.
+    # Attributes that converters read only of some nodes of an operator.
 
     def int(self, name: str, default: Any = REQUIRED, *, least: int | None = None) -> int:
         """A whole number."""
@@ -288,7 +288,7 @@ class Attributes(ABC):
         return bool(Flag(default, others=others).read(self, name))
 
     def word(self, name: str, default: str = REQUIRED, among: Sequence[str] = ()) -> str:
-        """A word, one of those that are listed."""
+        """A word; if some are listed, one of these."""
         return cast("str", Word(default, among=among).read(self, name))
 
     @overload

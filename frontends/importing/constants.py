@@ -1,4 +1,4 @@
-"""The constants of a model: functions that decode them from the file, called when somebody asks for the numbers."""
+"""The constants of a model: functions that decode them from the file, called when somebody needs the numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def held(array: Array) -> Callable[[], Array]:
 
 
 class Constants(Mapping[str, Array]):
-    """Constants by name, decoded when they are asked for: `sources` has a function for each."""
+    """Constants by name, decoded on first access: `sources` has a function for each."""
 
     def __init__(self, sources: Mapping[str, Callable[[], Array]] | None = None) -> None:
         self.sources = dict(sources or {})

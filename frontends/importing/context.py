@@ -1,4 +1,4 @@
-"""The context of a converter: one node, its inputs, and how to emit relay ops or complain."""
+"""The context of a converter: one node, its inputs, and functions that emit relay ops or raise errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .node_parts import Asked, NodePart
 from .tensor import Tensor, Undecided, dtype_of, shape_of, size_in
 
 Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
-"""The arguments that may stand for one operand that an operator declares."""
+"""The arguments for one operand that an operator declares."""
 
 
 def _tensors() -> list[Tensor]:
@@ -47,22 +47,22 @@ def _bounds() -> list[IndexBound]:
 
 
 _MOVES = (CastOp, ReshapeOp, ExpandDimsOp, SqueezeOp)
-"""Operators that leave indices as they are."""
+"""The operators that do not change indices."""
 
 
 @dataclass(eq=False, kw_only=True)
 class Context(Attributes):
-    """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
+    """A node under conversion. Inputs and outputs are numbered from 0; absent optional inputs are None."""
 
     op_type: str
     """The model's name of the operator."""
     leaf: LocationAttr
-    """The node's layer, for errors; the builder is located at it already (or at nothing, with spans off)."""
+    """The node's layer, for errors; the builder's location is the same (or unknown, with spans off)."""
     inputs: Sequence[Tensor | None]
     builder: LocatedBuilder
     module: ModuleOp
     read: list[Tensor] = field(default_factory=_tensors)
-    """The tensors whose values were looked at."""
+    """The tensors whose values the converter read."""
     required: list[Size] = field(default_factory=_sizes)
     """Expressions that no call may make negative."""
     bounds: list[IndexBound] = field(default_factory=_bounds)
@@ -71,15 +71,15 @@ class Context(Attributes):
     """The inputs and attributes that the converter asked for."""
 
     def require(self, size: Size) -> None:
-        """Have every call checked: its sizes must not make this one negative."""
+        """Let every call check that its sizes do not make this one negative."""
         self.required.append(size)
 
     def require_indices(self, index: int, extents: Sequence[Size], ignored: tuple[int, ...] | None = None) -> None:
-        """Have every call checked: elements of input `index` must lie from `-extent` to `extent - 1`.
+        """Let every call check that elements of input `index` lie from `-extent` to `extent - 1`.
 
-        extents: one for all elements, or one for each place along the last axis. ignored: of classes, which lie from 0
-        to `extent - 1`, values that stand for none. Only an input of the program, or what is one in another shape or
-        integer dtype, can be checked before anything runs; other indices are brought inside.
+        extents: one for all elements, or one for each position along the last axis. ignored: for classes, which lie
+        from 0 to `extent - 1`, the values that mean no class. Only inputs of the program, perhaps in another shape or
+        integer dtype, can be checked before anything runs; computed indices are clipped.
         """
         value = self.tensor(index).value
         while len(extents) == 1 and value is not None and isinstance(value.owner, _MOVES):
@@ -88,9 +88,9 @@ class Context(Attributes):
             self.bounds.append(IndexBound(value.index, tuple(extents), self.leaf, ignored))
 
     def require_least(self, size: Size, least: Size, what: str) -> None:
-        """Have every call checked: `size`, which `what` says, must be `least` or more.
+        """Let every call check that `size`, described by `what`, is `least` or more.
 
-        Raises UndecidedSize where a symbol can be bounded for that.
+        Raises UndecidedSize if bounds of a symbol can ensure that.
         """
         if decide(least, "<=", size) is None:
             sides = (size, size_max(size, least))
@@ -99,53 +99,52 @@ class Context(Attributes):
             self.require(size - least)
 
     def require_equal(self, a: Size, b: Size) -> None:
-        """Raise UndecidedSize where it depends on the call whether two sizes are equal, as they have to be."""
+        """Raise UndecidedSize if it depends on the call whether two sizes are equal, as they have to be."""
         if decide(a, "==", b) is None:
             raise UndecidedSize(f"whether {a} == {b} depends on the values of sizes", (a, b), needed=True)
 
     def require_multiple(self, size: Size, divisor: int, expected: str) -> None:
-        """Have every call checked: `size` must be a multiple. Raises FrontendError where it surely is none."""
+        """Let every call check that `size` is a multiple. Raises FrontendError if it never is."""
         if decide(size % divisor, "==", 0) is False:
             self.fail(expected, str(size))
         if decide(size % divisor, "==", 0) is None:
             self.require(-(size % divisor))
 
     def require_shape(self, index: int, shape: Sequence[Size], what: str) -> None:
-        """Have input `index`, called `what`, be of a shape, as `require_equal` has sizes.
+        """Require a shape of input `index`, called `what`, as `require_equal` does of sizes.
 
-        Raises FrontendError where it surely is none.
+        Raises FrontendError if it never has the shape.
         """
-        own: Sequence[Size] = self.shape(index)
-        wrong = len(own) != len(shape) or any(decide(a, "==", b) is False for a, b in zip(own, shape, strict=True))
-        if wrong:
-            self.fail(f"{what} of shape [{', '.join(map(str, shape))}]", f"[{', '.join(map(str, own))}]")
-        for a, b in zip(own, shape, strict=True):
+        actual: Sequence[Size] = self.shape(index)
+        if len(actual) != len(shape) or any(decide(a, "==", b) is False for a, b in zip(actual, shape, strict=True)):
+            self.fail(f"{what} of shape [{', '.join(map(str, shape))}]", f"[{', '.join(map(str, actual))}]")
+        for a, b in zip(actual, shape, strict=True):
             self.require_equal(a, b)
 
-    def fail(self, expected: str, found: str) -> NoReturn:
+    def fail(self, expected: str, actual: str) -> NoReturn:
         """Raise a FrontendError about this node."""
-        raise FrontendError(message(self.op_type, expected, found, self.leaf))
+        raise FrontendError(message(self.op_type, expected, actual, self.leaf))
 
     # Inputs.
 
     def input(self, index: int) -> Tensor | None:
-        """Input `index`, or None where it is absent. Converters reach `inputs` through here only."""
+        """Return input `index`, or None if it is absent. Converters access `inputs` only through this."""
         self.asked.inputs.add(index)
         return self.inputs[index] if index < len(self.inputs) else None
 
     def inputs_from(self, first: int) -> list[Tensor | None]:
-        """The inputs from `first` on; None for those that are absent."""
+        """Return the inputs from `first` on; None for absent ones."""
         return [self.input(index) for index in range(first, len(self.inputs))]
 
     def with_inputs(self, inputs: Sequence[Tensor | None], **changes: Any) -> Self:
-        """The same node with other inputs, and other fields, for the converter of another operator.
+        """Return the same node with other inputs, and other fields, for the converter of another operator.
 
-        That converter asks for these inputs, and for the attributes of the node: `Converter.apply` checks it.
+        That converter must ask for these inputs, and for the attributes of the node, as `Converter.apply` checks.
         """
         return replace(self, inputs=inputs, asked=Asked(attributes=self.asked.attributes), **changes)
 
     def index_of(self, name: str, position: int) -> int | None:
-        """The number of the input that a row calls `name`, its `position`-th; None where it is left out."""
+        """Return the number of the input that a row calls `name`, at `position` in the row; None if it is omitted."""
         return position if self.has(position) else None
 
     def indices_of(self, name: str, position: int) -> Sequence[int]:
@@ -153,22 +152,22 @@ class Context(Attributes):
         return range(position, len(self.inputs))
 
     def has(self, index: int) -> bool:
-        """Return whether input `index` is given."""
+        """Return whether input `index` is present."""
         return self.input(index) is not None
 
     def tensor(self, index: int) -> Tensor:
-        """Input `index`, which must be given."""
+        """Return input `index`, which must be present."""
         tensor = self.input(index)
         if tensor is None:
             self.fail(f"an input {index}", "none")
         return tensor
 
     def value(self, index: int) -> SSAValue:
-        """Input `index` as a relay value; a known one becomes a constant at its first use."""
+        """Return input `index` as a relay value; a known one becomes a constant at its first use."""
         return self.tensor(index).materialise(self.builder, self.module)
 
     def values(self) -> list[SSAValue]:
-        """All inputs as relay values."""
+        """Return all inputs as relay values."""
         return [self.value(index) for index in range(len(self.inputs))]
 
     def shape(self, index: int) -> tuple[int, ...]:
@@ -185,7 +184,7 @@ class Context(Attributes):
         return dtype
 
     def known(self, index: int) -> Array | None:
-        """The values of input `index` if they are known at import, as numbers."""
+        """Return the values of input `index` if they are numbers known at import, else None."""
         tensor = self.tensor(index)
         if tensor.symbolic:
             return None
@@ -194,16 +193,16 @@ class Context(Attributes):
         return tensor.array
 
     def array(self, index: int, what: str) -> Array:
-        """The values of input `index`, called `what`, which must be known at import."""
+        """Return the values of input `index`, called `what`, which must be known at import."""
         array = self.known(index)
         if array is None:
             tensor = self.tensor(index)
-            found = f"'{tensor.name}', which is computed at run time"
-            raise Undecided(message(self.op_type, f"{what} known at import", found, self.leaf), tensor)
+            actual = f"'{tensor.name}', which is computed at run time"
+            raise Undecided(message(self.op_type, f"{what} known at import", actual, self.leaf), tensor)
         return array
 
     def known_ints(self, index: int, what: str) -> tuple[int, ...]:
-        """The integers in input `index`, called `what`, which must be known at import; symbolic sizes among them."""
+        """Return the integers or sizes in input `index`, called `what`, which must be known at import."""
         tensor = self.tensor(index)
         if tensor.symbolic and tensor.array is not None and tensor.array.ndim < 2 and tensor.counts.kind in "iu":
             self.read.append(tensor)
@@ -214,13 +213,13 @@ class Context(Attributes):
         return tuple(int(v) for v in array.reshape(-1).tolist())
 
     def size(self, index: int, what: str) -> int:
-        """The one whole number in input `index`, called `what`, which must be known at import; a size, too.
+        """Return the one whole number or size in input `index`, called `what`, which must be known at import.
 
-        Also one in floats, as exporters have for a Range.
+        It may be a float, as exporters write it for a Range.
         """
-        if (found := size_in(self.tensor(index))) is not None:
+        if (size := size_in(self.tensor(index))) is not None:
             self.read.append(self.tensor(index))
-            return found
+            return size
         number = self.single(index, what)
         if not np.isfinite(number):
             self.fail(f"{what} that is finite", str(number))
@@ -236,20 +235,20 @@ class Context(Attributes):
         return Fraction(number)
 
     def single(self, index: int, what: str) -> float:
-        """The one number in input `index`, called `what`, which must be known at import."""
+        """Return the one number in input `index`, called `what`, which must be known at import."""
         array = self.array(index, what)
         if array.size != 1 or array.dtype.kind in "OSU":
             self.fail(f"{what} that is one number", f"{array.dtype}{list(array.shape)}")
         return array.item()
 
-    # What the node states.
+    # Parts of the node.
 
     def parts(self) -> Iterable[NodePart]:
-        """The inputs and attributes that a node has and a converter must ask for; none where a frontend lists none."""
+        """Return the inputs and attributes for which a converter must ask; none if a frontend lists none."""
         return ()
 
     def input_parts(self, names: Sequence[str] = ()) -> Iterator[NodePart]:
-        """The inputs that are present, called by these names as far as there are."""
+        """Yield the inputs that are present, with these names as far as there are names."""
         for index, tensor in enumerate(self.inputs):
             if tensor is not None:
                 yield NodePart(index, "input", names[index] if index < len(names) else "", f"'{tensor.name}'")
@@ -257,7 +256,7 @@ class Context(Attributes):
     def refuse_unread(self, unread: Mapping[str, str]) -> None:
         """Raise FrontendError for a part of the node that the converter never asked for.
 
-        unread: the names of the parts that do not change what the converter computes, with the reasons.
+        unread: the names of the parts that do not change the results, with the reasons.
         """
         for part in self.parts():
             if part not in self.asked and part.name not in unread:
@@ -266,7 +265,7 @@ class Context(Attributes):
     # Results.
 
     def fits(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
-        """Complain when a tensor is larger than the memory."""
+        """Raise FrontendError for a tensor that is larger than the memory."""
         if not any(map(symbols_of, shape)) and (too_big := excess(shape, dtype.itemsize)):
             self.fail(expectation(), too_big)
 
@@ -275,25 +274,25 @@ class Context(Attributes):
         return self.emit_all(op, *operands, **attributes)[0]
 
     def emit_all(self, op: type[Operator], *operands: Operands, **attributes: Value) -> tuple[SSAValue, ...]:
-        """Add an op and return its results. An operand that is missing is None, a variadic one a list."""
-        made = op(*operands, location=None, **attributes)
+        """Add an op and return its results. A missing operand is None, a variadic one a list."""
+        new_op = op(*operands, location=None, **attributes)
         try:
-            self._check(made)
+            self._check(new_op)
         except (UndecidedSize, VerifyException, FrontendError):
-            # What is not added must not look like a reader of its operands.
-            made.drop_all_references()
+            # An op that is not added must not look like a reader of its operands.
+            new_op.drop_all_references()
             raise
-        self.builder.add(made)
-        return tuple(made.results)
+        self.builder.add(new_op)
+        return tuple(new_op.results)
 
-    def _check(self, made: Operator) -> None:
-        """Raise what there is to complain of an op's sizes."""
-        if any(is_open(result.type) for result in made.results):
-            made.infer(made.signature)  # which sizes would have to be equal, it says best
-            types = ", ".join(str(operand.type) for operand in made.operands)
+    def _check(self, new_op: Operator) -> None:
+        """Raise an error if the sizes of an op's operands do not fit, or do not determine those of its results."""
+        if any(is_open(result.type) for result in new_op.results):
+            new_op.infer(new_op.signature)  # its error names the sizes that would have to be equal
+            types = ", ".join(str(operand.type) for operand in new_op.operands)
             raise Undecided(message(self.op_type, "sizes that follow from the inputs'", types, self.leaf), None)
-        self.required += made.check_sizes()
-        for result in made.results:
+        self.required += new_op.check_sizes()
+        for result in new_op.results:
             self.fits(shape_of(result), dtype_of(result))
 
     def constant(self, array: Array, hint: str) -> SSAValue:

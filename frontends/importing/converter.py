@@ -16,7 +16,7 @@ from .tensor import Tensor, dtype_of
 
 @dataclass(frozen=True)
 class Narrowed:
-    """A result whose extent along an axis only values decide: of `value` the first `count` (a scalar) along `axis`."""
+    """A result whose extent along an axis only values decide: the first `count` (a scalar) of `value` along `axis`."""
 
     value: SSAValue
     count: SSAValue
@@ -27,7 +27,7 @@ Result: TypeAlias = SSAValue | Array | Narrowed | Tensor
 
 
 def result_dtype(result: Result) -> np.dtype[Any] | None:
-    """The element type of a result; None of a sequence, of nothing, and of sizes whose type is not stated."""
+    """Return the element type of a result; None for a sequence, for nothing, and for sizes without a stated type."""
     match result:
         case Tensor():
             return result.dtype
@@ -48,9 +48,9 @@ class Converter(Generic[ContextT]):
     """The import of one operator."""
 
     convert: Callable[[ContextT], Result | tuple[Result, ...]]
-    """The outputs of a node: relay values, or arrays where they are known at import."""
+    """The function that returns the outputs of a node: relay values, or arrays that are known at import."""
     unread: Mapping[str, str] = field(default_factory=dict[str, str], kw_only=True)
-    """The inputs and attributes, by name, that do not change what is computed, each with the reason."""
+    """The inputs and attributes, by name, that do not change the results, each with the reason."""
 
     def apply(self, ctx: ContextT) -> Result | tuple[Result, ...]:
         """Return the outputs of a node; raise FrontendError for a part of it that nothing asked for."""
@@ -63,7 +63,7 @@ ResultT = TypeVar("ResultT")
 def convert_all_parts(
     convert: Callable[[ContextT], ResultT], ctx: ContextT, unread: Mapping[str, str] | None = None
 ) -> ResultT:
-    """Return what `convert` makes of a node; raise FrontendError for a part of the node that it never asked for."""
+    """Return the results of `convert` for a node; raise FrontendError for a part of it that was never asked for."""
     results = convert(ctx)
     ctx.refuse_unread(unread or {})
     return results

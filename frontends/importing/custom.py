@@ -1,4 +1,4 @@
-"""Operators that Python functions of the user's compute, in the place of a converter."""
+"""Operators that your own Python functions compute, instead of a converter."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class CustomOp:
     """A Python function that computes an operator."""
 
     function: Callable[..., Any]
-    """Called with an array per tensor that goes in, and the operator's attributes by name; gives an array, or several
-    in a tuple. The arrays are read-only, and gone after the call."""
+    """The function from an array per input tensor, and the operator's attributes by name, to an array, or to several
+    in a tuple. The inputs are read-only, and gone after the call."""
     result: Callable[..., Any] | None = None
-    """Called likewise with a `TensorSpec` per tensor (`shape`, `dtype`); gives what the function will: one of these, a
-    pair of shape and dtype, or several in a list. None: the model says it."""
+    """The function from a `TensorSpec` per input tensor (`shape`, `dtype`), and the attributes, to the type of the
+    result: a `TensorSpec`, a pair of shape and dtype, or several in a list. None: the model states it."""
     variables: Sequence[str] = ()
-    """Names of a Keras layer's variables, in the order in which it makes them; they go in after its inputs."""
+    """The names of a Keras layer's variables, in the order of their creation; they are inputs after its own."""
 
 
 @dataclass
 class Fallback:
-    """The library that computes single operators for which there is no row, or whose row refuses them."""
+    """The library that computes single operators that have no row, or that their row refuses."""
 
     library: str
     layers: dict[str, str] = field(default_factory=dict[str, str])
-    """Layer -> its operator, of all that it computes so far."""
+    """Layer -> its operator, for all that it computes so far."""
 
     def __str__(self) -> str:
         listed = ", ".join(f"{layer} ({operator})" for layer, operator in self.layers.items())
@@ -42,7 +42,7 @@ class CustomOps:
     def __init__(
         self, functions: Mapping[str, Callable[..., Any] | CustomOp] | None = None, fallback: Fallback | None = None
     ):
-        """functions: by the names of operators, `::` and `.` being the same in them."""
+        """functions: functions by the names of operators, in which `::` and `.` are the same."""
         self.fallback = fallback
         self._functions: dict[str, CustomOp] = {}
         self._met: set[str] = set()
@@ -66,7 +66,7 @@ class CustomOps:
         return self.find(names) is not None
 
     def covers(self, *names: str) -> bool:
-        """Return whether somebody else computes an operator without a row: a function, or what is fallen back on."""
+        """Return whether a function, or the fallback, computes an operator without a row."""
         return self.fallback is not None or self.has(*names)
 
     def unmet(self) -> list[str]:

@@ -9,7 +9,7 @@ from ...support.errors import FrontendError
 
 
 def read_model(model: str | os.PathLike[str], kind: str) -> tuple[Path, bytes]:
-    """The path and the contents of a file, which should be a `kind` model.
+    """Return the path and the contents of a file, which should be a `kind` model.
 
     Raises FrontendError when there is none, or it cannot be read.
     """

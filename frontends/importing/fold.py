@@ -1,4 +1,4 @@
-"""Shape arithmetic: nodes whose inputs are known and few are computed at import, by what their operators mean."""
+"""Shape arithmetic: nodes whose inputs are known and small are evaluated at import."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from .sizes import counted
 from .tensor import SIZE, Tensor
 
 FOLD_LIMIT = 1024
-"""Only tensors of at most this many elements are evaluated at import; FoldConstant takes care of the others."""
+"""The maximal number of elements of tensors that are evaluated at import; FoldConstant evaluates the others."""
 _FLOAT_LIMIT = 8
-"""The same of floats: sizes are computed with a few of them, such as the scales of a Resize; weights are no shapes."""
+"""The same for floats: shape arithmetic uses a few, such as the scales of a Resize; more are weights."""
 
 
 def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
-    """The outputs of a node whose inputs are known and few, computed; None where it is not for the import to do so.
+    """Evaluate a node whose inputs are known and small; None if the import should not evaluate it.
 
-    The converter emits operators beside the program, and these are evaluated: on numbers, or on sizes of the call.
+    The converter emits operators outside the program, which are then evaluated on numbers, or on sizes of the call.
     """
     tensors = [tensor for tensor in ctx.inputs if tensor is not None]
     if not ctx.inputs or not all(_is_small(tensor.array) for tensor in tensors):
@@ -46,25 +46,25 @@ def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, .
     try:
         return _computed(ctx, convert)
     except (ArithmeticError, FrontendError, IndexError, UndecidedSize, ValueError, VerifyException):
-        return None  # in the program the converter says so again
+        return None  # inside the program the converter raises it again
 
 
 def _computed(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
     block, module = Block(), ModuleOp([])
     values: dict[SSAValue, Array] = {}
     inputs = [tensor and _copy(tensor, block, values) for tensor in ctx.inputs]
-    beside = replace(ctx, inputs=inputs, builder=LocatedBuilder(block), module=module, read=[], required=[], bounds=[])
-    with beside.builder.located(ctx.leaf):
-        outcome = convert(beside)
+    folding = replace(ctx, inputs=inputs, builder=LocatedBuilder(block), module=module, read=[], required=[], bounds=[])
+    with folding.builder.located(ctx.leaf):
+        converted = convert(folding)
     for op in block.ops:
         results = _values(op, values, module)
         if results is None:
             return None
         values |= zip(op.results, results, strict=True)
-    outputs = [_output(result, values) for result in (outcome if isinstance(outcome, tuple) else (outcome,))]
+    outputs = [_output(result, values) for result in (converted if isinstance(converted, tuple) else (converted,))]
     if any(output is None for output in outputs):
         return None
-    ctx.required += beside.required
+    ctx.required += folding.required
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
     return tuple(counted(ctx, *output) for output in outputs if output is not None)
 
@@ -78,7 +78,7 @@ def _is_small(array: Array | None) -> bool:
 
 
 def _copy(tensor: Tensor, block: Block, values: dict[SSAValue, Array]) -> Tensor:
-    """A known tensor for another program, in which sizes are an argument."""
+    """Copy a known tensor for another program, in which sizes are an argument."""
     copy = Tensor(tensor.name, tensor.array, counts=tensor.counts)
     if tensor.symbolic and tensor.array is not None:
         type_ = TensorType(element_type(tensor.counts), tensor.array.shape)
@@ -88,7 +88,7 @@ def _copy(tensor: Tensor, block: Block, values: dict[SSAValue, Array]) -> Tensor
 
 
 def _values(op: Operation, values: Mapping[SSAValue, Array], module: ModuleOp) -> tuple[Array, ...] | None:
-    """Return the results of an op; None where only a run has them, or they are many."""
+    """Return the results of an op; None if only a run has them, or if they are large."""
     if isinstance(op, ConstantOp):
         return (op.value(module),)
     if not isinstance(op, Operator) or not is_fixed(op):
@@ -102,12 +102,12 @@ def _values(op: Operation, values: Mapping[SSAValue, Array], module: ModuleOp) -
 
 
 def is_fixed(op: Operation) -> bool:
-    """Return whether what an op gives at import is what it would give in every call."""
+    """Return whether the results of an op at import are those of every call."""
     return not op.has_trait(Stateful) and not op.has_trait(NonComputational)
 
 
 def _output(result: Result, values: Mapping[SSAValue, Array]) -> tuple[Array, Any] | None:
-    """Return an output as an array and the dtype that it counts as; None of one that only a run has."""
+    """Return an output as an array and the dtype that it counts as; None if only a run has it."""
     if isinstance(result, SSAValue):
         return values[result], numpy_dtype(element_of(result))
     if isinstance(result, Tensor):

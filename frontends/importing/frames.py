@@ -1,4 +1,4 @@
-"""Stack traces of Python that exporters write into models: which line of the user's own file called an operator."""
+"""Python stack traces that exporters write into models: the lines of the user's own files that call operators."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Frame(NamedTuple):
     line: int
     function: str = ""
     code: str = ""
-    """The text of the line, where the exporter wrote it down."""
+    """The text of the line, if the exporter recorded it."""
 
 
 _FILES = 4096
-"""The number of files whose names are kept: those of a model are the same few in thousands of traces."""
+"""The number of file names that are cached: the thousands of traces of a model have the same few."""
 MOST_TEXT = 1 << 16
-"""The characters of the longest text of an exporter that is read."""
+"""The maximal number of characters of an exporter's text that is read."""
 _MOST_CALLS = 24
-"""The number of calls that a place has at most: the innermost ones."""
+"""The maximal number of calls of a location: the innermost ones."""
 
 _FRAME = re.compile(r'\s*File "([^"]{1,1024})", line ([0-9]{1,9})(?:, in (.*))?')
 _LIBRARY = re.compile(
@@ -37,41 +37,41 @@ _LIBRARY = re.compile(
     r"|jax[\\/](?:_src|nn|numpy|lax|scipy|interpreters|experimental)[\\/]|flax[\\/](?:linen|nnx|core)[\\/]"
     r"|haiku[\\/]_src[\\/]|equinox[\\/](?:nn|_)|optax[\\/])"
 )
-"""Files of frameworks and of libraries of layers, in which no layer of the user's is written."""
+"""The files of frameworks and of libraries of layers, which are not the user's."""
 _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/]")
 
 
 def frames_in(text: str) -> tuple[Frame, ...]:
-    """The frames of a stack trace as Python writes it, the outermost first; each may be followed by a line of code.
+    """Return the frames of a stack trace in Python's form, outermost first; a line of code may follow each.
 
-    Other lines are left out; a text of more than `MOST_TEXT` characters has no frames.
+    Other lines are ignored; a text of more than `MOST_TEXT` characters has no frames.
     """
     if len(text) > MOST_TEXT:
         return ()
     frames: list[Frame] = []
-    fresh = False
+    expects_code = False
     for line in text.splitlines():
         match = _FRAME.fullmatch(line)
         if match is not None:
-            fresh = match[1].isprintable()
-            if fresh:
+            expects_code = match[1].isprintable()
+            if expects_code:
                 frames.append(Frame(match[1], int(match[2]), (match[3] or "").strip()))
-        elif fresh:
+        elif expects_code:
             code = line.strip()
             frames[-1] = frames[-1]._replace(code=code if code.isprintable() else "")
-            fresh = False
+            expects_code = False
     return tuple(frames)
 
 
 def user_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The calls that are no part of a library, the innermost first; of the library's the innermost without others.
+    """Return the calls outside libraries, innermost first; if there are none, the innermost call of a library.
 
-    None without frames of files: `<stdin>` and `<eval_with_key>.1` are none. A line that a library called back is
-    there once, as that of a lambda in `jax.grad`. Names of files in installed packages begin with the package's name.
+    Frames outside files, `<stdin>` or `<eval_with_key>.1`, do not count. A line that a library calls back, such as a
+    lambda in `jax.grad`, appears once. Names of files in installed packages begin with the package's name.
     """
     in_files = [frame for frame in reversed(frames) if not frame.file.startswith("<")]
-    own = [frame for frame in in_files if not _is_library(frame.file)] or in_files[:1]
-    lines = [next(same) for _, same in groupby(own, key=lambda frame: (frame.file, frame.line))]
+    user_code = [frame for frame in in_files if not _is_library(frame.file)] or in_files[:1]
+    lines = [next(repeated) for _, repeated in groupby(user_code, key=lambda frame: (frame.file, frame.line))]
     return tuple(frame._replace(file=_without_packages(frame.file)) for frame in lines[:_MOST_CALLS])
 
 
@@ -86,6 +86,6 @@ def _without_packages(file: str) -> str:
 
 
 def frames_location(layer: str, frames: Sequence[Frame]) -> NameLoc:
-    """The leaf of a layer that was called by the first of `user_frames`, and that by the others."""
+    """Return the leaf of a layer at the first of `user_frames`, with the others as its callers."""
     innermost, *callers = ((frame.file, frame.line) for frame in frames)
     return layer_location(layer, *innermost, callers=tuple(callers))

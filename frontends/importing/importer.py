@@ -1,4 +1,4 @@
-"""The steps of a region -> ops: names the tensors, converts step by step, accounts for what vanished."""
+"""The steps of a region -> ops: the importer names tensors, converts step by step, and accounts for folded nodes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .rows import declaration_of
 from .tensor import Tensor, Undecided
 
 MOST_SPLICED = 1 << 16
-"""The steps that the functions of a model may come to, each counted wherever it is called."""
+"""The maximal number of steps of a model's functions, each counted at every call."""
 
 
 class Importer:
@@ -49,31 +49,31 @@ class Importer:
         self.source = source
         self.spans = spans_enabled()
         self.positions: dict[tuple[str, int], Attribute] = {}
-        """Of inputs and constants the position of the layer that they are called after, by name and number."""
+        """The positions of the layers that inputs and constants are named after, by name and number."""
         self.module = ModuleOp([])
         self.main = FuncOp("main", [], [], location=self.leaf(source.name or "main", 0))
         self.module.body.block.add_op(self.main)
         self.builder = LocatedBuilder(self.main.block)
         self.tensors: dict[str, Tensor] = {}
         self.constants: dict[tuple[int, str], dict[tuple[str, int], Tensor]] = {}
-        """By the identity of the region that has them, then by their places."""
+        """The constants by identity of their region and name, then by place."""
         self.arguments: list[Argument] = []
         self.bound: list[str] = []
-        """Names of values that steps made."""
+        """The names of the results of steps."""
         self.converted: list[Step] = []
         self.required: list[Required] = []
         """Expressions that sizes must not make negative."""
         self.index_bounds: list[IndexBound] = []
         """The bounds of inputs that are indices."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
-        """Known tensors whose values were looked at, and the layers that did."""
+        """The known tensors whose values were read, and the layers that read them."""
         self.region = region
         self.cut: Undecided | None = None
-        """Why the conversion ended before its last step."""
+        """The reason why the conversion ended before the last step."""
         self._users: dict[int, dict[str, Step]] = {}
         self._makers: dict[int, dict[str, Step]] = {}
         self._spliced = 0
-        """The steps of functions that were put in the place of their calls so far."""
+        """The number of steps of functions that have replaced calls so far."""
 
     # Names and places.
 
@@ -85,7 +85,7 @@ class Importer:
         return layer_location(name, self.source.file, index)
 
     def value_leaf(self, name: str, region: Region | None) -> LocationAttr:
-        """The leaf of a value that was not made here: its layer; of an input `<layer>.<tensor>` of its first reader."""
+        """Return the leaf of an outside value: its layer, or for an input `<layer>.<tensor>` of its first reader."""
         while region is not None:
             makers = self._makers.get(id(region))
             if makers is None:
@@ -100,7 +100,7 @@ class Importer:
         return self.leaf(name, 0)
 
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
-        """The layer of an input or constant of a region for a reader, the first by default, and that node's number."""
+        """Return the layer of an input or constant for a reader, by default the first, and the number of that node."""
         label, first = self.source.format.label, self.users(region).get(name)
         layer, index = self.source.homes.get(name, (name, 0))
         reader = first if label is None else reader or first
@@ -133,7 +133,7 @@ class Importer:
         return inputs
 
     def splice(self, region: Region, at: int) -> bool:
-        """Put the body of the function that a step calls in its place, if it calls one."""
+        """Replace a step that calls a function by the body of the function; return False if it calls none."""
         step, form = region.steps[at], self.source.format
         if form.expansion is None or step.kind or form.converter(self.source, node_of(step)) is not None:
             return False
@@ -144,7 +144,7 @@ class Importer:
             return False
         self._spliced += len(steps)
         if self._spliced > MOST_SPLICED:
-            # Each function that calls the one before twice doubles what a few lines stand for.
+            # In a chain of functions that each call the one before twice, every line doubles the number of nodes.
             node, allowed = node_of(step), f"functions that come to at most {MOST_SPLICED} nodes"
             raise FrontendError(message(node.op_type, allowed, "a call that makes it more", node.leaf))
         region.splice(at, steps)
@@ -152,7 +152,7 @@ class Importer:
         return True
 
     def users(self, region: Region) -> Mapping[str, Step]:
-        """Value -> the first step of a region that reads it."""
+        """Return value -> the first step of a region that reads it."""
         users = self._users.get(id(region))
         if users is None:
             users = dict[str, Step]()
@@ -163,12 +163,12 @@ class Importer:
         return users
 
     def forget(self, region: Region) -> None:
-        """The steps of a region have changed."""
+        """Forget facts about a region, because its steps have changed."""
         self._makers.pop(id(region), None)
         self._users.pop(id(region), None)
 
     def lookup(self, name: str, region: Region | None, reader: Step | None) -> Tensor:
-        """The tensor of a name; an initializer is decoded when it is first asked for."""
+        """Return the tensor with a name; initializers are decoded on first use."""
         if (tensor := self.tensors.get(name)) is not None:
             return tensor
         while region is not None and name not in region.constants:
@@ -176,7 +176,7 @@ class Importer:
         if region is None:
             where = f"{node_of(reader).op_type} ({describe(node_of(reader).leaf)})" if reader else self.source.file
             raise FrontendError(f"{where}: expected outputs that exist at inference, got '{name}'")
-        # Each layer names the constants that it reads, whoever reads them, too: passes blame no layer for another's.
+        # Each layer has its own names for the constants that it reads, so that passes do not attribute them to others.
         place = self.place(name, region, reader)
         shared = self.constants.setdefault((id(region), name), {})
         if place not in shared:
@@ -186,7 +186,7 @@ class Importer:
         return shared[place]
 
     def argument(self, name: str, type_: TensorType[Attribute], argument: Argument) -> Tensor:
-        """A value that is computed elsewhere: an argument of `@main`."""
+        """Add an argument of `@main` for a value that is computed elsewhere."""
         value = self.main.block.insert_arg(type_, len(self.main.block.args))
         value.location = self.value_leaf(name, self.region)
         value.name_hint = value_name(name)
@@ -198,7 +198,7 @@ class Importer:
     def convert_steps(self, region: Region, at: int = 0, *, cut: bool = False) -> Step | None:
         """Convert the steps of a region from `at` on.
 
-        cut: where values decide, stop, and return the step to go on with; else raise Undecided.
+        cut: at a step that values decide, stop, and return the step to continue with; otherwise raise Undecided.
         """
         first = region.steps[at] if region.steps else None
         while at < len(region.steps):
@@ -228,11 +228,11 @@ class Importer:
         return None
 
     def mark(self) -> tuple[Operation | None, int, int, int]:
-        """Return how far the conversion is, for `roll_back`."""
+        """Return the state of the conversion, for `roll_back`."""
         return self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
 
     def roll_back(self, last: Operation | None, converted: int, reads: int, bound: int) -> None:
-        """Forget what was converted after a mark. Constants stay: tensors know them."""
+        """Undo all conversions after a mark. Constants stay, because tensors refer to them."""
         op = self.main.block.last_op
         while op is not None and op is not last:
             before = op.prev_op
@@ -245,7 +245,7 @@ class Importer:
         del self.converted[converted:], self.reads[reads:], self.bound[bound:]
 
     def convert(self, step: Step, region: Region) -> bool:
-        """Emit what a step stands for, or evaluate it, and bind its outputs; whether values decide a shape of them."""
+        """Emit or evaluate a step and bind its outputs; return whether values decide the shape of one."""
         if step.kind:
             return self.choose(step, region)
         node = node_of(step)
@@ -272,7 +272,7 @@ class Importer:
         return any(isinstance(result, Narrowed) for result in outputs)
 
     def converted_by(self, step: Step, context: Context) -> Results:
-        """Return what a step gives: by the user's function, if there is one, else by its converter."""
+        """Return the results of a step, from the user's function, if there is one, or from its converter."""
         form, node = self.source.format, node_of(step)
         stated = form.stated(self.source, step, context, self.tensors)
         if (custom := self.source.custom_ops.find(form.operator_names(node))) is not None:
@@ -292,7 +292,7 @@ class Importer:
     def _computed(
         self, step: Step, context: Context, converter: Converter[Any] | None, stated: Sequence[Stated]
     ) -> Results:
-        """Return what a step's converter makes, or the library that is fallen back on: one node, one kernel."""
+        """Return the results of a step from its converter, or from the fallback library, as a kernel of its own."""
         fallback = self.source.custom_ops.fallback
         mark = self.mark()
         if converter is not None:
@@ -310,26 +310,26 @@ class Importer:
         assert fallback is not None
         assert form.library_call is not None
         call = form.python_call(step, context, stated)
-        outcome = form.library_call(step, context, fallback.library, call)
+        computed = form.library_call(step, context, fallback.library, call)
         fallback.layers[node.layer] = node.op_type
-        if not isinstance(outcome, LibraryCall):
-            return outcome
-        return python_call(context, outcome.custom, outcome.call, f"{fallback.library} {FALLBACK}")
+        if not isinstance(computed, LibraryCall):
+            return computed
+        return python_call(context, computed.custom, computed.call, f"{fallback.library} {FALLBACK}")
 
     def choose(self, step: Step, region: Region) -> bool:
-        """An If whose condition is known is its branch; what only values decide is the model's `control`, if any."""
+        """Convert an If whose condition is known as its branch, and other control flow by the model's `control`."""
         node = node_of(step)
         known = step.kind == "If" and self.lookup(step.inputs[0], region, step).array is not None
         if self.source.control is not None and not known:
             self.source.control(self, step, region)
             return False
         if step.kind != "If":
-            what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
-            raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
+            actual = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
+            raise Undecided(message(node.op_type, "steps that shapes decide", actual, node.leaf), None)
         condition = self.lookup(step.inputs[0], region, step)
         if condition.array is None:
-            found = f"'{condition.name}', which is computed at run time"
-            raise Undecided(message("If", "a condition known at import", found, node.leaf), condition)
+            actual = f"'{condition.name}', which is computed at run time"
+            raise Undecided(message("If", "a condition known at import", actual, node.leaf), condition)
         self.converted.append(step)
         self.reads.append((condition, node.leaf))
         if condition.symbolic:
@@ -346,37 +346,37 @@ class Importer:
         return False
 
     def choose_at_call(self, step: Step, region: Region, condition: Tensor, chosen: Size) -> None:
-        """An If whose condition sizes of the call decide: both branches are computed, and one is taken."""
+        """Convert an If whose condition depends on sizes of the call: both branches are computed, one is selected."""
         node = node_of(step)
-        found: list[list[Tensor]] = []
+        outputs: list[list[Tensor]] = []
         for name in ("then_branch", "else_branch"):
             bound, required, branch = len(self.bound), len(self.required), step.bodies[name]
-            checked = len(self.index_bounds)
+            bounds = len(self.index_bounds)
             for inner, outer in zip(branch.inputs, step.inputs[1:], strict=False):
                 self.tensors[inner] = self.lookup(outer, region, step)
             try:
                 self.convert_steps(branch)
             except Undecided as undecided:
-                # What one branch needs is no bound of the whole program.
+                # The needs of one branch are no bounds of the whole program.
                 raise Undecided(str(undecided), undecided.tensor, (chosen, 1)) from undecided
-            del self.index_bounds[checked:]  # what a branch that is not taken reads may be anywhere
+            del self.index_bounds[bounds:]  # a branch that is not taken may have any indices
             if len(self.required) > required:
-                what = f"one for {self.required[-1][0]} of at least 0"
-                raise Undecided(message(step.kind, "branches for all sizes", what, node.leaf), None, (chosen, 1))
-            found.append([self.lookup(inner, branch, step) for inner in branch.outputs])
+                actual = f"one for {self.required[-1][0]} of at least 0"
+                raise Undecided(message(step.kind, "branches for all sizes", actual, node.leaf), None, (chosen, 1))
+            outputs.append([self.lookup(inner, branch, step) for inner in branch.outputs])
             for inner in self.bound[bound:]:
                 self.tensors.pop(inner, None)
             del self.bound[bound:]
         context = self.context(step, [condition])
         with self.builder.located(node.leaf if self.spans else UNKNOWN_LOC):
-            for name, then, other in zip(step.outputs, *found, strict=True):
+            for name, then, otherwise in zip(step.outputs, *outputs, strict=True):
                 if name:
-                    result = joined(context, chosen, then, other)
-                    self.bind(name, result, self.builder.location, context.read)
+                    output = joined(context, chosen, then, otherwise)
+                    self.bind(name, output, self.builder.location, context.read)
             self.required += [(size, self.builder.location) for size in context.required]
 
     def bind(self, name: str, result: Result, location: LocationAttr, read: list[Tensor]) -> None:
-        """Note what an output is, and where the known values went that it was made with."""
+        """Record an output under a name, and the layer that read the known values that went into it."""
         self.bound.append(name)
         match result:
             case Tensor():
@@ -400,7 +400,7 @@ class Importer:
     # The end.
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
-        """The module that returns values."""
+        """Return the finished module, which returns `values`."""
         with self.builder.located(fuse(map(value_location, values)) if values else self.main.location):
             self.builder.add(ReturnOp(*values))
         set_required(self.main, self.required)

@@ -1,4 +1,4 @@
-"""Indices that are data: checked as far as they are known, and counted from the beginning."""
+"""Indices in tensors: checks of known ones, and conversion of negative ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from .tensor import dtype_of
 
 
 def check_indices(ctx: Context, index: int, extents: Sequence[int], ignored: tuple[int, ...] | None = None) -> None:
-    """Complain when input `index`, if it is known, has indices outside of axes of `extents` (one along the last axis).
+    """Raise FrontendError if input `index` is known and has indices beyond `extents`, one for each axis or one for all.
 
-    ignored: as for `require_indices`. Of an input of the program every call is checked; what the program computes is
-    brought to the nearest inside.
+    ignored: as for `require_indices`. Every call checks inputs of the program; computed indices are clipped.
     """
     known = ctx.tensor(index).array
     if known is None:
@@ -28,8 +27,8 @@ def check_indices(ctx: Context, index: int, extents: Sequence[int], ignored: tup
 
 
 def wrapped(ctx: Context, indices: SSAValue, extent: int) -> SSAValue:
-    """Indices of which those below 0 are counted from the end, in relay operators."""
+    """Return indices from 0 on for indices that may count from the end, in relay operators."""
     if dtype_of(indices).kind == "u":
         return indices
-    wraps = ctx.emit(CastOp, ctx.emit(LessOp, indices, ctx.scalar(0, indices)), dtype=dtype_of(indices).name)
-    return ctx.emit(AddOp, indices, ctx.emit(MultiplyOp, wraps, ctx.scalar(extent, indices)))
+    is_negative = ctx.emit(CastOp, ctx.emit(LessOp, indices, ctx.scalar(0, indices)), dtype=dtype_of(indices).name)
+    return ctx.emit(AddOp, indices, ctx.emit(MultiplyOp, is_negative, ctx.scalar(extent, indices)))

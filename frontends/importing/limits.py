@@ -1,4 +1,4 @@
-"""The bound on tensor sizes: who asks for more than the machine has is refused before anything is allocated."""
+"""The bound on tensor sizes: tensors larger than the memory are refused before anything is allocated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from math import prod
 
 @cache
 def memory_limit() -> int:
-    """The physical memory in bytes."""
+    """Return the physical memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def excess(shape: Sequence[int], itemsize: int) -> str | None:
     """Return a description, for errors, of a tensor that cannot fit into memory; None when it can fit.
 
-    Of an empty one, whether its other extents can be counted in bytes: no array has any that cannot.
+    An empty tensor fits if the product of its other extents, in bytes, is an address.
     """
     size = prod(extent or 1 for extent in shape) * itemsize
     if size <= (memory_limit() if all(shape) else sys.maxsize):
@@ -27,5 +27,5 @@ def excess(shape: Sequence[int], itemsize: int) -> str | None:
 
 
 def expectation() -> str:
-    """The expected size, for error texts."""
+    """Return the expected size, for error texts."""
     return f"a tensor that fits the memory of {memory_limit() / 2**30:.4g} GiB"

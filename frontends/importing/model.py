@@ -1,4 +1,4 @@
-"""A model that was read, and the format that it is of: what the importer and the interpreter know of either."""
+"""A loaded model and its format, as the importer and the interpreter know them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _as_it_is(module: ModuleOp) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A format of models: the functions by which the importer reads what steps come from."""
+    """A format of models: the callbacks through which the importer reads the nodes behind steps."""
 
     name: str
     """The ledger's prefix for operators of the format: `onnx` in `onnx.Conv`."""
@@ -57,56 +57,55 @@ class Format:
     converter: Callable[[Model, Any], Converter[Any] | None]
     """Callback for the converter of a node."""
     label: Callable[[Model, str, Any], str] | None = None
-    """Callback for the layer of an input or constant beside a node that reads it. None: it has one of its own."""
+    """Callback for the layer of an input or constant, named after a node that reads it. None: it has its own layer."""
     stated: Callable[[Model, Step, Any, Mapping[str, Tensor]], Sequence[Stated]] = _nothing_stated
-    """Callback for what the model states of a step's results, given its context and the tensors so far."""
+    """Callback for the results that the model states for a step, given its context and the tensors so far."""
     states_shapes: bool = True
-    """True if shapes must be as stated. False: they are notes of who wrote the model, as in ONNX and TFLite, whose
-    runtimes compute them anew: models have stale ones."""
+    """True if the stated shapes are binding. False in ONNX and TFLite, whose runtimes compute shapes anew, so that
+    models may have stale ones."""
     check_types: Callable[[Any], Callable[[Results], None]] | None = None
-    """Callback that holds a node's inputs against the standard of the format, and returns one that does so with its
-    outputs; both raise FrontendError."""
+    """Callback that checks a node's inputs against the standard of the format, and returns a check of its outputs; both
+    raise FrontendError."""
     folded: Callable[[Any, Callable[[Any], Results]], tuple[Result, ...] | None] = folded
-    """Callback for the outputs of a node whose inputs are known and few, by its context and its converter's function;
-    None where operators compute them."""
+    """Callback for the outputs of a node whose inputs are known and small, by its context and its converter's function;
+    None if operators compute them."""
     expansion: Callable[[Model, Step, Any, Region], list[Step] | None] | None = None
     """Callback for the steps of the function that a step without a converter calls in a region, by its context; None
-    where it calls none."""
+    if it calls none."""
     operator_names: Callable[[Any], Sequence[str]] = _nameless
-    """Callback for the names that the user may call a node's operator by, the most exact first."""
+    """Callback for the names that users may have for a node's operator, the most exact first."""
     python_call: Callable[[Step, Any, Sequence[Stated]], PythonCall] = _all_inputs
-    """Callback for the operator of a step as a Python function takes it, with the results that are stated."""
+    """Callback for the call of a Python function instead of a step's operator, with the stated results."""
     library_call: Callable[[Step, Any, str, PythonCall], LibraryCall | tuple[Array, ...]] | None = None
-    """Callback for the operator of a step as a library computes it, or its results; raises FrontendError if it cannot.
-    """
+    """Callback for a library's call for a step's operator, or its results; raises FrontendError if it has none."""
     finish: Callable[[ModuleOp], None] = _as_it_is
-    """Callback for a module that was imported, to be changed in place."""
+    """Callback that changes an imported module in place."""
 
 
 @dataclass(eq=False, kw_only=True)
 class Model:
-    """A loaded and checked model, as what imports it and runs it needs to know it."""
+    """A loaded and checked model, ready for import or interpretation."""
 
     format: Format
     source: Any
-    """What the format read, for its own functions."""
+    """The format's own representation of the model, for its functions."""
     file: str
-    """The name of the file, without folders; what locations say."""
+    """The name of the file, without folders, as locations have it."""
     name: str = "main"
-    """Of the graph."""
+    """The name of the graph."""
     region: Region
-    """Its steps."""
+    """The steps of the model."""
     inputs: Inputs
     outputs: Sequence[OpenSpec] = ()
-    """The outputs, as far as the model says."""
+    """The outputs, as far as the model states them."""
     states: Sequence[State] = ()
     """The state that a call changes for the next one: each is an input and an output."""
     homes: Mapping[str, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
-    """Input or constant -> its layer, and the number of its node, where these are not its name and 0."""
+    """Input or constant -> its layer, and the number of its node, if these are not its name and 0."""
     metadata: ModelMetadata = field(default_factory=ModelMetadata)
-    """The metadata that the file states."""
+    """The metadata in the file."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
     """The operators that Python functions compute."""
     control: Callable[[Any, Step, Region], None] | None = None
-    """Callback of an importer, by which what only values decide becomes branches and loops of the language. None: it is
-    for the interpreter."""
+    """Callback of an importer that turns control flow that values decide into branches and loops of the language. None:
+    the interpreter runs it."""

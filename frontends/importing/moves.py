@@ -1,4 +1,4 @@
-"""Moves of elements that TFLite and TensorFlow state alike: reshapes, orders of axes, slices and gathers."""
+"""Moves of elements that TFLite and TensorFlow share: reshapes, orders of axes, slices and gathers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .tensor import Tensor, shape_of
 from .terms import Term, constant
 
 
-def reshape_to(ctx: Context, wanted: Sequence[int]) -> SSAValue:
-    """Bring input 0 to a shape, of which one extent may be -1."""
+def reshape_to(ctx: Context, shape: Sequence[int]) -> SSAValue:
+    """Reshape input 0; one extent may be -1."""
     old = ctx.shape(0)
-    if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *wanted))):
-        return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1)
-    rest = prod(extent for extent in wanted if extent != -1)
-    if wanted.count(-1) == 1 and rest and prod(old) % rest == 0:
-        wanted = tuple(prod(old) // rest if extent == -1 else extent for extent in wanted)
-    if prod(wanted) != prod(old) or any(extent < 0 for extent in wanted):
-        ctx.fail(f"a shape of {prod(old)} elements", str(list(wanted)))
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1 * (0 in wanted))
+    if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *shape))):
+        return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=1)
+    known_elements = prod(extent for extent in shape if extent != -1)
+    if shape.count(-1) == 1 and known_elements and prod(old) % known_elements == 0:
+        shape = tuple(prod(old) // known_elements if extent == -1 else extent for extent in shape)
+    if prod(shape) != prod(old) or any(extent < 0 for extent in shape):
+        ctx.fail(f"a shape of {prod(old)} elements", str(list(shape)))
+    return ctx.emit(ReshapeOp, ctx.value(0), newshape=shape, allowzero=1 * (0 in shape))
 
 
 def arranged(ctx: Context, tensor: Tensor, axes: Sequence[int] = (), shape: Sequence[int] | None = None) -> Term:
-    """A weight, its axes in another order, then in a shape: of a known one its numbers, which stay that tensor's."""
+    """Transpose, then reshape a weight; a known one stays a constant of the same tensor."""
     if tensor.array is None or tensor.symbolic or not (axes or shape):
         x = Term(ctx, tensor.materialise(ctx.builder, ctx.module))
         x = x.apply(TransposeOp, axes=axes) if axes else x
@@ -51,7 +51,7 @@ def transpose(ctx: Context) -> SSAValue:
 
 
 def slice_from(ctx: Context, begin: Sequence[int], size: Sequence[int]) -> SSAValue:
-    """Slice `size` elements of input 0 from `begin` on along each axis; -1 is all that are left."""
+    """Slice `size` elements of input 0 from `begin` on along each axis; -1 means all remaining ones."""
     shape = ctx.shape(0)
     if not len(begin) == len(size) == len(shape):
         ctx.fail(f"{len(shape)} begins and sizes", f"{list(begin)} and {list(size)}")
@@ -66,7 +66,7 @@ def slice_from(ctx: Context, begin: Sequence[int], size: Sequence[int]) -> SSAVa
 
 
 def check_inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
-    """Complain about points, known at import, along the last axis of input `index` that are outside."""
+    """Raise FrontendError if input `index` is known and has points, along its last axis, out of bounds."""
     array = ctx.tensor(index).array
     if array is None or array.dtype.kind not in "iu" or not array.size or any(map(symbols_of, extents)):
         return
@@ -84,12 +84,12 @@ def gather_along(ctx: Context, axis: int, batch: int) -> SSAValue:
     check_inside(ctx, 1, (shape_of(data)[axis],))
     if not batch:
         return ctx.emit(TakeOp, data, indices, axis=axis)
-    # The axis comes right behind the batch, and its results go back to where it was.
+    # The axis moves right behind the batch; the axes that replace it move back to its place.
     order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
     points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
     rows = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
-    own, between = index_rank - batch, axis - batch
+    index_axes, axes_between = index_rank - batch, axis - batch
     total = len(shape_of(rows))
-    back = [*range(batch), *range(batch + own, batch + own + between)]
-    back += [*range(batch, batch + own), *range(batch + own + between, total)]
+    back = [*range(batch), *range(batch + index_axes, batch + index_axes + axes_between)]
+    back += [*range(batch, batch + index_axes), *range(batch + index_axes + axes_between, total)]
     return ctx.emit(TransposeOp, rows, axes=back)

@@ -12,9 +12,9 @@ _COUNTER = re.compile(r"(_\d+)+$")
 
 
 def value_name(name: str) -> str | None:
-    """A tensor name with what a value name may not hold replaced by `_`; None when nothing is left of it.
+    """Return a tensor name with illegal characters replaced by `_`; None if nothing remains.
 
-    Trailing counters go: the printer counts values of one name itself.
+    Trailing counters are removed, because the printer numbers values with equal names itself.
     """
     kept = _COUNTER.sub("", _FORBIDDEN.sub("_", name))
     if kept[:1].isdigit():
@@ -23,5 +23,5 @@ def value_name(name: str) -> str | None:
 
 
 def strings(names: Iterable[str]) -> ArrayAttr[StringAttr]:
-    """Names as an attribute."""
+    """Return names as an attribute."""
     return ArrayAttr([StringAttr(name) for name in names])

@@ -1,4 +1,4 @@
-"""Sizes that a model takes: where it makes sense for some only, fewer than its inputs say."""
+"""The sizes that a model accepts, which may be fewer than its inputs declare."""
 
 from __future__ import annotations
 
@@ -25,61 +25,61 @@ def _places() -> dict[Place, LocationAttr]:
 
 @dataclass(frozen=True)
 class Taken:
-    """The inputs that a model takes."""
+    """The inputs that a model accepts."""
 
     types: Mapping[str, TensorType[Attribute]]
-    """Of the inputs."""
+    """The types of the inputs."""
     ranges: Ranges
-    """Of symbols."""
+    """The ranges of symbols."""
     layers: Mapping[Place, LocationAttr] = field(default_factory=_places)
-    """Of extents that are another's, those that take no others."""
+    """The layers that require an extent to equal another."""
 
     def narrowed(self, undecided: Undecided) -> Taken | None:
         """Return the inputs for which a question about sizes has one answer; None if there are none."""
         if (equal := self._made_equal(undecided)) is not None:
             return equal
-        needed = range_for(*undecided.equal) if undecided.equal is not None else None
-        if needed is None:
+        bound = range_for(*undecided.equal) if undecided.equal is not None else None
+        if bound is None:
             return None
-        name, wanted = needed
-        common = common_range(self.ranges.get(name, (0, None)), wanted)
+        name, range_ = bound
+        common = common_range(self.ranges.get(name, (0, None)), range_)
         if common is None or self.ranges.get(name) == common:
             return None
         return replace(self, ranges={**self.ranges, name: common})
 
     def _made_equal(self, undecided: Undecided) -> Taken | None:
-        """With one of two sizes in the place of the other: of a symbol, the one met last if both are.
+        """Return the inputs with one of two sizes, a symbol, replaced by the other; the later one if both are symbols.
 
-        A symbol for which only one number makes them equal is that. So every call is checked, as inputs always are.
-        None where the two need not be equal, or no symbol that may have any value tells.
+        If only one number of a symbol makes them equal, it replaces the symbol. So every call checks it as an extent
+        of an input. None if the two need not be equal, or if all symbols in them have ranges.
         """
         if undecided.layer is None or undecided.equal is None:
             return None
         extents = [size for type_ in self.types.values() for size in extents_of(type_)]
-        met = list(dict.fromkeys(name for size in extents for name in symbols_of(size)))
-        lone: list[tuple[int, str, Size]] = [
-            (met.index(str(one)), str(one), other)
-            for one, other in (undecided.equal, undecided.equal[::-1])
-            if str(one) in met and str(one) not in self.ranges and str(one) not in symbols_of(other)
+        symbols = list(dict.fromkeys(name for size in extents for name in symbols_of(size)))
+        candidates: list[tuple[int, str, Size]] = [
+            (symbols.index(str(symbol)), str(symbol), size)
+            for symbol, size in (undecided.equal, undecided.equal[::-1])
+            if str(symbol) in symbols and str(symbol) not in self.ranges and str(symbol) not in symbols_of(size)
         ]
-        if not lone:
-            free = [name for name in met if name not in self.ranges]
-            lone = [(0, name, number) for name in free if (number := only(name, *undecided.equal)) is not None]
-        if not lone:
+        if not candidates:
+            free = [name for name in symbols if name not in self.ranges]
+            candidates = [(0, name, number) for name in free if (number := only(name, *undecided.equal)) is not None]
+        if not candidates:
             return None
-        _, name, other = max(lone, key=lambda found: found[0])
+        _, name, replacement = max(candidates, key=lambda candidate: candidate[0])
         types, layers = dict(self.types), dict(self.layers)
         for key, type_ in types.items():
-            new = [substitute(size, {name: other}) for size in extents_of(type_)]
-            types[key] = tensor_of(type_.element_type, new)
-            for axis, (size, before) in enumerate(zip(new, extents_of(type_), strict=True)):
-                if not same(size, before):
-                    known = layers.get((key, axis))
-                    layers[key, axis] = undecided.layer if known is None else fuse([known, undecided.layer])
+            sizes = [substitute(size, {name: replacement}) for size in extents_of(type_)]
+            types[key] = tensor_of(type_.element_type, sizes)
+            for axis, (size, old_size) in enumerate(zip(sizes, extents_of(type_), strict=True)):
+                if not same(size, old_size):
+                    layer = layers.get((key, axis))
+                    layers[key, axis] = undecided.layer if layer is None else fuse([layer, undecided.layer])
         return replace(self, types=types, layers=layers)
 
     def note(self, main: FuncOp) -> None:
-        """Have the program's function say so."""
+        """Record ranges and layers in the program's function."""
         set_ranges(main, self.ranges)
         order = list(self.types)
         set_narrowed(main, {(order.index(name), axis): layer for (name, axis), layer in self.layers.items()})

@@ -1,4 +1,4 @@
-"""Nodes of models, as steps of the importer know them."""
+"""The nodes of models behind the importer's steps."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Node:
     leaf: LocationAttr
     layer: str
     index: int
-    """Of the node of the main graph that it is, or is in."""
+    """The number of the node of the main graph that it is or is in."""
     module: str = ""
-    """The path of the module of the source program that it is of, where the model says so."""
+    """The path of its module in the source program, if the model records it."""
     frames: tuple[Frame, ...] = ()
-    """The calls of the source program that made it, the innermost first, where the model says so."""
+    """The calls in the source program that created it, innermost first, if the model records them."""
 
 
 def node_of(step: Step) -> Node:

@@ -1,4 +1,4 @@
-"""The parts of a node that change what it computes: one that its converter never asks for is refused, not dropped."""
+"""The parts of a node that affect its results: if its converter never asks for one, the node is refused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class NodePart:
     key: int | str
     """The number of an input; the name of an attribute."""
     kind: str
-    """`input`, or what the format calls its attributes."""
+    """`input`, or the format's term for attributes."""
     name: str
-    """The name in the operator's schema; empty where there is no schema."""
+    """The name in the operator's schema; empty if there is no schema."""
     value: str
-    """As an error shows it."""
+    """The value as an error shows it."""
 
     def __str__(self) -> str:
         if isinstance(self.key, str):

@@ -1,4 +1,4 @@
-"""Weights as parameters of `@main`, as TVM's frontends have them, beside a module whose weights are constants."""
+"""Weights as parameters of `@main`, as TVM's frontends import them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...support.dtypes import Array
 
 
 def as_parameters(module: ModuleOp, name_of: Callable[[tuple[str, ...]], str | None]) -> dict[str, Array]:
-    """Make parameters of constants, which come after the inputs in the order of the module: name -> value.
+    """Turn constants into parameters, after the inputs and in the order of the module; return name -> value.
 
-    name_of: what the parameter is called for the constants at some layers; None for constants that stay. Those of one
-    name are one parameter, which keeps the location of the first.
+    name_of: returns the parameter's name for a constant at some layers; None for constants that stay. Constants with
+    the same name become one parameter, with the location of the first.
     """
     main = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == "main")
     values: dict[str, Array] = {}
@@ -41,7 +41,7 @@ def as_parameters(module: ModuleOp, name_of: Callable[[tuple[str, ...]], str | N
 
 
 def numbered_parameters(module: ModuleOp, weights: Set[str]) -> dict[str, Array]:
-    """Make parameters `_param_1`, `_param_2`, .. of the constants at layers that are all weights: name -> value."""
+    """Turn constants whose layers are all weights into parameters `_param_1`, `_param_2`, ..; return name -> value."""
     numbers = count(1)
 
     def name_of(layers: tuple[str, ...]) -> str | None:

@@ -1,4 +1,4 @@
-"""Matrix products of relay values, in the form that computes best."""
+"""Matrix products of relay values, in the fastest form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .context import Context
 from .tensor import shape_of
 
 _NEAR = 16
-"""The largest number of operators between a weight and the constants that it is computed from."""
+"""The maximal number of operators between a weight and the constants that it is computed from."""
 
 
 def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
@@ -28,7 +28,7 @@ def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
 
 
 def transposed(ctx: Context, value: SSAValue) -> SSAValue:
-    """The last two dimensions swapped."""
+    """Swap the last two dimensions."""
     rank = len(shape_of(value))
     return ctx.emit(TransposeOp, value, axes=(*range(rank - 2), rank - 1, rank - 2))
 
@@ -51,10 +51,10 @@ def is_constant(value: SSAValue) -> bool:
 
 
 def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -> SSAValue:
-    """Rows `(m, k)` times a 2-d weight, `(n, k)` if `outputs_first`, else `(k, n)`.
+    """Multiply rows `(m, k)` by a 2-d weight, `(n, k)` if `outputs_first`, else `(k, n)`.
 
-    A constant one is nn.dense's, transposed if need be, to be packed at compile time; another one is multiplied in the
-    form that computes best.
+    A constant weight is for nn.dense, transposed if necessary, which packs it at compile time; other weights are
+    multiplied in the fastest form.
     """
     ctx.require_equal(shape_of(data)[-1], shape_of(weight)[1 if outputs_first else 0])
     if is_constant(weight):
@@ -65,7 +65,7 @@ def dense(ctx: Context, data: SSAValue, weight: SSAValue, outputs_first: bool) -
 
 
 def matrices(ctx: Context, left: SSAValue, right: SSAValue) -> tuple[SSAValue, SSAValue, list[int]]:
-    """Operands of numpy's matmul with two dimensions at least, and the axes of their product that it does not have."""
+    """Return operands of numpy's matmul with at least two dimensions, and the axes that their product has in excess."""
     ranks = len(shape_of(left)), len(shape_of(right))
     if 0 in ranks:
         ctx.fail("operands of at least 1 dimension", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
@@ -77,25 +77,25 @@ def matrices(ctx: Context, left: SSAValue, right: SSAValue) -> tuple[SSAValue, S
 
 
 def product(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
-    """numpy's matmul: `dense` if the right operand is 2-d, else nn.batch_matmul."""
-    left, right, gone = matrices(ctx, left, right)
+    """Multiply as numpy's matmul does: by `dense` if the right operand is 2-d, else by nn.batch_matmul."""
+    left, right, extra_axes = matrices(ctx, left, right)
     if len(shape_of(right)) == 2:
         *batch, depth = shape_of(left)
         rows = reshaped(ctx, left, (prod(batch), depth))
         result = reshaped(ctx, dense(ctx, rows, right, False), (*batch, shape_of(right)[1]))
     else:
         result = batch_matmul(ctx, left, right)
-    return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
+    return ctx.emit(SqueezeOp, result, axis=extra_axes) if extra_axes else result
 
 
 def batch_matmul(ctx: Context, left: SSAValue, right: SSAValue) -> SSAValue:
-    """nn.batch_matmul of `(.., m, k)` and `(.., k, n)`, flat unless a batch broadcasts in part."""
+    """Multiply `(.., m, k)` and `(.., k, n)` by nn.batch_matmul, with flat batches unless one broadcasts in part."""
     (*left_batch, m, k), (*right_batch, _, n) = shape_of(left), shape_of(right)
-    found = broadcast_sizes(left_batch, right_batch)
-    if found is None:
+    batch_sizes = broadcast_sizes(left_batch, right_batch)
+    if batch_sizes is None:
         ctx.fail("batch dimensions that broadcast", f"{left_batch} and {right_batch}")
-    batch = cast("tuple[int, ...]", found)
-    if all(same(prod(own), 1) or same_shape(own, batch) for own in (left_batch, right_batch)):
+    batch = cast("tuple[int, ...]", batch_sizes)
+    if all(same(prod(own_batch), 1) or same_shape(own_batch, batch) for own_batch in (left_batch, right_batch)):
         flat = (
             reshaped(ctx, left, (prod(left_batch), m, k)),
             reshaped(ctx, right, (prod(right_batch), *shape_of(right)[-2:])),

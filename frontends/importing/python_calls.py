@@ -1,4 +1,4 @@
-"""The call of a Python function in the place of an operator: a function for the external compiler `python`."""
+"""The call of a Python function instead of an operator: a function for the external compiler `python`."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ PYTHON = "python"
 
 
 Argument: TypeAlias = "int | Sequence[Argument] | None"
-"""A tensor that goes in, by its number among the inputs, or several in a list; None is one that is left out."""
+"""An argument: the number of an input, several in a list, or None for one that is omitted."""
 
 
 @dataclass(frozen=True)
 class PythonCall:
-    """The call of an operator as a Python function takes it."""
+    """The arguments, results and attributes of an operator, for the call of a Python function."""
 
     arguments: Sequence[Argument]
     results: Sequence[Stated] = ()
     attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     names: Sequence[str] = ()
-    """Of the arguments, where the operator names them: a function with parameters of all these names gets them so."""
+    """The names of the arguments, if the operator has names: a function with all these parameters gets them by name."""
 
     def inputs(self) -> list[int]:
-        """Return the numbers of the inputs that go in, each once."""
+        """Return the numbers of the inputs that the arguments use, each once."""
         return list(dict.fromkeys(number for argument in self.arguments for number in _numbers(argument)))
 
     def completed(self, function: Function, defaults: Mapping[str, Any]) -> PythonCall:
@@ -55,7 +55,7 @@ class PythonCall:
         return replace(self, attributes=lacking | dict(self.attributes))
 
     def bound(self, function: Function, attributes: Mapping[str, Any]) -> Function:
-        """Return what calls a function with what `inputs` stand for."""
+        """Return a function of the values of `inputs` that calls `function` with the arguments and attributes."""
         order = {number: at for at, number in enumerate(self.inputs())}
 
         def chosen(argument: Argument, operands: Sequence[Any]) -> Any:
@@ -106,12 +106,12 @@ def takes(function: Function, names: Iterable[str]) -> bool:
 def python_call(ctx: Context, custom: CustomOp, call: PythonCall, compiler: str = PYTHON) -> tuple[SSAValue, ...]:
     """Add a call of the function, which an external compiler runs, and return its results.
 
-    Raises Undecided where sizes are open, FrontendError where nobody says the types of the results.
+    Raises Undecided if sizes are open, FrontendError if nobody states the types of the results.
     """
     operands = [ctx.value(number) for number in call.inputs()]
     if symbolic := [str(value.type) for value in operands if not is_static(value.type)]:
-        wanted = "sizes that are numbers, for a Python function"
-        raise Undecided(message(ctx.op_type, wanted, ", ".join(symbolic), ctx.leaf), None)
+        expected = "sizes that are numbers, for a Python function"
+        raise Undecided(message(ctx.op_type, expected, ", ".join(symbolic), ctx.leaf), None)
     kinds = _stated(ctx, call) if custom.result is None else _promised(ctx, custom.result, call, operands)
     for shape, dtype in kinds:
         ctx.fits(shape, dtype)
@@ -123,7 +123,7 @@ def python_call(ctx: Context, custom: CustomOp, call: PythonCall, compiler: str 
 def _outlined(
     ctx: Context, function: PythonFunction, operands: Sequence[SSAValue], types: Sequence[Attribute], compiler: str
 ) -> CallOp:
-    """Add a function whose body is the call, and a call of that, as the passes for external compilers would."""
+    """Add a function whose body is the call, and a call of that function, as the passes for external compilers do."""
     count = sum(isinstance(op, FuncOp) for op in ctx.module.ops)
     symbol = re.sub("[^A-Za-z0-9_]", "_", f"{compiler}_{ctx.op_type}_{count - 1}")
     location = ctx.builder.location
@@ -138,23 +138,23 @@ def _outlined(
     body = LocatedBuilder(func.block, location)
     body.add(ReturnOp(*body.add(PythonCallOp(function, list(func.block.args), types)).outputs))
     ctx.module.body.block.add_op(func)
-    # A function may do more than to compute what it gives: no pass leaves its call out, or makes one of two.
+    # A function may have side effects, so that no pass may remove its call, or merge two calls.
     return ctx.builder.add(CallOp(symbol, operands, types, impure=True))
 
 
 def _stated(ctx: Context, call: PythonCall) -> list[Kind]:
-    """The types of the results that the model states."""
+    """Return the types of the results that the model states."""
     kinds: list[Kind] = []
     for at, (shape, dtype) in enumerate(call.results):
         if shape is None or dtype is None or None in shape:
-            said = "nothing" if shape is None or dtype is None else str(Stated(shape, dtype))
-            ctx.fail(f"the type of result {at}, in the model or by CustomOp(function, result=..)", said)
+            actual = "nothing" if shape is None or dtype is None else str(Stated(shape, dtype))
+            ctx.fail(f"the type of result {at}, in the model or by CustomOp(function, result=..)", actual)
         kinds.append((cast("tuple[int, ...]", tuple(shape)), dtype))
     return kinds
 
 
 def _promised(ctx: Context, result: Function, call: PythonCall, operands: Sequence[SSAValue]) -> list[Kind]:
-    """The types of the results that the user says."""
+    """Return the types of the results that the user's function states."""
     specs = [TensorSpec(value.name_hint or "", shape_of(value), dtype_of(value)) for value in operands]
     attributes = {name: value for name, value in call.attributes.items() if takes(result, (name,))}
     try:

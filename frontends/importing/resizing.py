@@ -1,4 +1,4 @@
-"""Images in other sizes, axis by axis, as frontends share it."""
+"""Resizing of images axis by axis, for all frontends."""
 
 from __future__ import annotations
 
@@ -21,38 +21,40 @@ _OPERATORS: dict[int, tuple[type[Resize], str]] = {
 }
 
 
-def resized(ctx: Context, data: SSAValue, axes: list[int], how: list[Resizing], extrapolation: float = 0.0) -> SSAValue:
-    """image.resize1d to 3d of an image with a batch and channels; else one axis after the other."""
+def resized(
+    ctx: Context, data: SSAValue, axes: list[int], resizings: list[Resizing], extrapolation: float = 0.0
+) -> SSAValue:
+    """Resize by image.resize1d to 3d if the other axes are batch and channels, else one axis after the other."""
     rank = len(shape_of(data))
-    changed = sorted((axis, one) for axis, one in zip(axes, how, strict=True) if not one.identical)
+    changed = sorted((axis, resizing) for axis, resizing in zip(axes, resizings, strict=True) if not resizing.identical)
     if not changed:
         return ctx.emit(CopyOp, data)
     if len(changed) in _OPERATORS and rank == len(changed) + 2:
         op, letters = _OPERATORS[len(changed)]
-        named = dict(zip((axis for axis, _ in changed), letters, strict=True))
-        rest = iter("NC")
-        layout = "".join(named.get(axis) or next(rest) for axis in range(rank))
-        return _emit(ctx, op, data, layout, [one for _, one in changed], extrapolation)
-    # The innermost axis first, of fewer rows when the others grow.
-    for axis, one in reversed(changed):
+        letter_of = dict(zip((axis for axis, _ in changed), letters, strict=True))
+        others = iter("NC")
+        layout = "".join(letter_of.get(axis) or next(others) for axis in range(rank))
+        return _emit(ctx, op, data, layout, [resizing for _, resizing in changed], extrapolation)
+    # The innermost axis comes first, which has fewer rows if the others grow.
+    for axis, resizing in reversed(changed):
         shape = shape_of(data)
         flat = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
         rows = ctx.emit(ReshapeOp, data, newshape=flat, allowzero=int(holds_zero(flat)))
-        rows = _emit(ctx, Resize1DOp, rows, "NWC", [one], extrapolation)
-        new = (*shape[:axis], one.size, *shape[axis + 1 :])
+        rows = _emit(ctx, Resize1DOp, rows, "NWC", [resizing], extrapolation)
+        new = (*shape[:axis], resizing.size, *shape[axis + 1 :])
         data = ctx.emit(ReshapeOp, rows, newshape=new, allowzero=int(holds_zero(new)))
     return data
 
 
 def _emit(
-    ctx: Context, op: type[Resize], data: SSAValue, layout: str, how: list[Resizing], extrapolation: float
+    ctx: Context, op: type[Resize], data: SSAValue, layout: str, resizings: list[Resizing], extrapolation: float
 ) -> SSAValue:
-    first, scales = how[0], [resizing.scale for resizing in how if resizing.scale is not None]
+    first, scales = resizings[0], [resizing.scale for resizing in resizings if resizing.scale is not None]
     return ctx.emit(
         op,
         data,
-        size=[resizing.size for resizing in how],
-        roi=[resizing.roi[0] for resizing in how] + [resizing.roi[1] for resizing in how]
+        size=[resizing.size for resizing in resizings],
+        roi=[resizing.roi[0] for resizing in resizings] + [resizing.roi[1] for resizing in resizings]
         if first.mode == "tf_crop_and_resize"
         else None,
         layout=layout,
@@ -62,7 +64,7 @@ def _emit(
         cubic_alpha=first.alpha,
         cubic_exclude=int(first.exclude),
         extrapolation_value=extrapolation,
-        scales=scales if len(scales) == len(how) else None,
+        scales=scales if len(scales) == len(resizings) else None,
         ratio=first.ratio,
         antialias=first.antialias,
     )

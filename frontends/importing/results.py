@@ -1,4 +1,4 @@
-"""The results of nodes, held against what the model states of them: a model that contradicts itself is refused."""
+"""The results of nodes, checked against those that the model states: a model that contradicts itself is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Results: TypeAlias = Result | tuple[Result, ...]
 
 
 class Stated(NamedTuple):
-    """A result as a model states it; None stands for what it leaves open."""
+    """A result as a model states it; None stands for an open shape, extent or dtype."""
 
     shape: Sequence[int | None] | None = None
     dtype: np.dtype[Any] | None = None
@@ -27,7 +27,7 @@ class Stated(NamedTuple):
         return _shown(self.shape, self.dtype)
 
     def agrees(self, shape: Sequence[Size] | None, dtype: np.dtype[Any] | None) -> bool:
-        """Return whether a result may have a shape and dtype; None stands for what is not known, sizes for any."""
+        """Return whether a result may have a shape and dtype; None is unknown, and a size may be any number."""
         if dtype is not None and self.dtype is not None and dtype != self.dtype:
             return False
         if shape is None or self.shape is None:
@@ -42,7 +42,7 @@ def _shown(shape: Sequence[Size | None] | None, dtype: np.dtype[Any] | None) -> 
 
 
 def result_shape(result: Result) -> Sequence[Size] | None:
-    """The extents of a result; None of a sequence, of nothing, and of one whose extents only values decide."""
+    """Return the extents of a result; None for a sequence, for nothing, and if only values decide the extents."""
     match result:
         case Narrowed():
             return None
@@ -57,9 +57,9 @@ def result_shape(result: Result) -> Sequence[Size] | None:
 
 
 def check_results(ctx: Context, results: Results, stated: Sequence[Stated], shapes: bool) -> None:
-    """Raise FrontendError for a result that has another element type than the model states, or, if asked, shape."""
+    """Raise FrontendError for a result whose element type, or if `shapes` whose shape, is not as the model states."""
     outputs = results if isinstance(results, tuple) else (results,)
-    for wanted, result in zip(stated, outputs, strict=False):
+    for expected, result in zip(stated, outputs, strict=False):
         shape, dtype = result_shape(result), result_dtype(result)
-        if not wanted.agrees(shape if shapes else None, dtype):
-            ctx.fail(f"a result of {wanted}, as the model says", _shown(cast("Sequence[Size]", shape), dtype))
+        if not expected.agrees(shape if shapes else None, dtype):
+            ctx.fail(f"a result of {expected}, as the model says", _shown(cast("Sequence[Size]", shape), dtype))

@@ -1,21 +1,21 @@
-"""Rows that declare what they read: inputs and attributes go to a function of terms, by their names.
+"""Rows that declare the inputs and attributes that they read, and the function of these that computes the results.
 
     "LeakyRelu": row(LeakyReluOp, "X", alpha=Float(0.01)),
     "Expand": row(broadcast_to, "input shape:ints"),
 
-Inputs are words in the order of the operator's; `?` marks one that may be left out, `*` the last, which stands for all
-that follow, or where the format has lists for those in one; there must be some. Behind a colon stands what the function
-gets of an input, a term by default:
+Inputs are words in the operator's order; `?` marks an optional one, and `*` the last one, which stands for all that
+follow, or for the items of a list where the format has lists; there must be at least one. The word after a colon is the
+kind of argument that the function gets for an input, a term by default:
 
-- `ints`: its whole numbers, which must be known at import, sizes among them;
-- `size`: its one whole number, or size;
+- `ints`: its whole numbers or sizes, which must be known at import;
+- `size`: its one whole number or size;
 - `number`: its one number;
 - `exact`: its one number, a fraction, or size;
 - `array`: its elements, which must be known at import;
 - `shape`: its extents, whatever its elements are;
-- `tensor`: what is known of it.
+- `tensor`: the importer's tensor.
 
-A keyword is a parameter of the function and, if the declaration names no other, the name of the attribute.
+A keyword is a parameter of the function and, unless the declaration has another name, the name of the attribute.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ class Input:
 
     name: str
     kind: str = ""
-    """What the function gets of it: a key of the table of kinds."""
+    """The kind of argument that the function gets: a key of the table of kinds."""
     optional: bool = False
     variadic: bool = False
 
     def read(self, ctx: Context, position: int) -> Any:
-        """Return what the row's function gets; None of an input that is left out. Raises FrontendError."""
+        """Return the argument for the row's function; None for an omitted input. Raises FrontendError."""
         index = ctx.index_of(self.name, position)
         if index is None and not self.optional:
             ctx.fail(f"an input {position} ({self.name})", "none")
         return None if index is None else _READ[self.kind](ctx, index, self.name)
 
     def read_all(self, ctx: Context, position: int) -> list[Any]:
-        """Return what the row's function gets of a variadic one. Raises FrontendError."""
+        """Return the arguments that the row's function gets for a variadic input. Raises FrontendError."""
         indices = ctx.indices_of(self.name, position)
         if not indices:
             ctx.fail(f"an input {position} ({self.name})", "none")
@@ -73,19 +73,19 @@ class Input:
 
 
 def inputs_of(text: str) -> tuple[Input, ...]:
-    """Return the inputs that a text declares; raises ValueError for another text."""
-    found: list[Input] = []
+    """Return the inputs that a text declares; raises ValueError for a malformed text."""
+    inputs: list[Input] = []
     for word in text.split():
         match = _INPUT.fullmatch(word)
-        if match is None or (match[2] or "") not in _READ or (found and found[-1].variadic):
+        if match is None or (match[2] or "") not in _READ or (inputs and inputs[-1].variadic):
             raise ValueError(f"expected inputs as in 'data shape:ints bias? others*', got '{text}'")
-        found.append(Input(match[1], match[2] or "", match[3] == "?", match[3] == "*"))
-    return tuple(found)
+        inputs.append(Input(match[1], match[2] or "", match[3] == "?", match[3] == "*"))
+    return tuple(inputs)
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """The inputs and attributes that a row reads of a node, and the function that computes its results."""
+    """The inputs and attributes of a node that a row reads, and the function that computes its results."""
 
     function: Function
     inputs: Sequence[Input]
@@ -133,9 +133,9 @@ def _plain(result: Term | Result) -> Result:
 def row(
     function: Function, inputs: str = "", /, unread: Mapping[str, str] | None = None, **attributes: Attribute[Any]
 ) -> Converter[Any]:
-    """Return the row of an operator: what it reads, and what computes its results.
+    """Return the row of an operator: the parts of a node that it reads, and the function that computes the results.
 
-    function: an operator of relay, or a function of what the inputs are, in order, and of the attributes by keyword;
-    one whose first parameter is called `ctx` gets the context before. unread: as `Converter` has it.
+    function: an operator of relay, or a function of the inputs, in order, and of the attributes, by keyword; if its
+    first parameter is called `ctx`, it gets the context first. unread: as in `Converter`.
     """
     return Converter(Declaration(function, inputs_of(inputs), attributes), unread=unread or {})

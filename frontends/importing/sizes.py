@@ -1,4 +1,4 @@
-"""Tensors of sizes that only a call decides: arrays of objects, which count as elements of some dtype."""
+"""Tensors of sizes that only a call decides: arrays of objects that count as elements of some dtype."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .tensor import SIZE, Tensor
 
 
 def sizes_array(values: Sequence[Size] | Size) -> Array:
-    """Sizes as an array: of int64 where all are numbers."""
+    """Return sizes as an array, of int64 if all are numbers."""
     flat = list(values) if isinstance(values, Sequence) else [values]
     shape = (len(flat),) if isinstance(values, Sequence) else ()
     return settled(objects(flat, shape), SIZE)
 
 
 def counted(ctx: Context, array: Array, dtype: np.dtype[Any]) -> Result:
-    """Return the output of a node that is an array of sizes, and counts as a dtype."""
+    """Return an array of sizes, which counts as a dtype, as the output of a node."""
     if not is_open(array):
         return array.astype(dtype, copy=False)
     if dtype == SIZE:
@@ -32,5 +32,5 @@ def counted(ctx: Context, array: Array, dtype: np.dtype[Any]) -> Result:
 
 
 def open_places(array: Array) -> tuple[int, ...]:
-    """The elements that are no numbers, by their places."""
+    """Return the positions of the elements that are no numbers."""
     return tuple(at for at, value in enumerate(array.reshape(-1).tolist()) if not isinstance(value, int | float))

@@ -1,4 +1,4 @@
-"""Stretches of a model's steps -> modules: for the shapes of the values that there are, or all sizes like theirs."""
+"""Stretches of a model's steps -> modules: for the shapes of the values in a call, or for all sizes like theirs."""
 
 from __future__ import annotations
 
@@ -34,29 +34,30 @@ class Imported:
 
     module: ModuleOp
     arguments: tuple[Argument, ...]
-    """Of `@main`."""
+    """The arguments of `@main`."""
     results: Mapping[str, Left]
-    """The values that it leaves, by name."""
+    """The sources of its results, by name."""
     next: Step | None
     """The first step that is not in it."""
     computes: bool
     """True if there is anything left to run."""
     cut: Undecided | None = None
-    """Why it ends before that step."""
+    """The reason why it ends before that step."""
 
     @property
     def shortened(self) -> bool:
-        """Return whether that step is one that takes certain sizes only, not one that values decide."""
+        """Return whether it ends because that step accepts certain sizes only, not because values decide the step."""
         return self.cut is not None and self.cut.tensor is None and self.next is not None and not self.next.kind
 
 
 def import_stretch(
     source: Model, region: Region, at: int, given: Mapping[str, Value], sizes: Sequence[Size] | None = None
 ) -> Imported:
-    """As many steps of a region, from `at` on, as can be converted for values of the given shapes.
+    """Import as many steps of a region, from `at` on, as can be converted for values of these shapes.
 
-    sizes: of the values, in the order of `runtime.shape_patterns.kind_of`, where they are not their own.
-    Raises Demand for the name of a given value that the first step needs, and FrontendError for what cannot be.
+    sizes: other sizes of the values than their own, in the order of `runtime.shape_patterns.kind_of`.
+    Raises Demand for the name of a value that the first step needs, and FrontendError for steps that cannot be
+    imported.
     """
     importer = Importer(source, region)
     entering = None if sizes is None else iter(sizes)
@@ -77,11 +78,11 @@ def import_stretch(
 
 
 Sizes: TypeAlias = "Iterator[Size] | None"
-"""The sizes of values, in order, as far as they were not met; None where they are the values' own."""
+"""The remaining sizes of values, in order; None if they are the values' own."""
 
 
 def _entered(importer: Importer, name: str, value: Value, argument: Argument, sizes: Sizes) -> Tensor:
-    """Return the tensor that the interpreter has under a name."""
+    """Return the tensor for the interpreter's value with a name."""
     match value:
         case None:
             return Tensor(name, items=None, nothing=True)
@@ -101,7 +102,7 @@ def _entered(importer: Importer, name: str, value: Value, argument: Argument, si
 
 
 def _opened(importer: Importer, name: str, array: Array, argument: Argument, sizes: Iterator[Size]) -> Array:
-    """A known value, with sizes in the place of what may differ between calls; these are read off arguments."""
+    """Return a known value with sizes for the elements that may differ between calls, and add arguments for these."""
     flat: Array = array.reshape(-1).astype(np.object_)
     for at in places_of_sizes(array):
         flat[at] = next(sizes)
@@ -112,7 +113,7 @@ def _opened(importer: Importer, name: str, array: Array, argument: Argument, siz
 
 
 def _left(importer: Importer, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
-    """Return where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
+    """Return the place of a tensor after the stretch, for the interpreter; `values` are the outputs so far."""
     if tensor.items is not None:
         return Items(tuple(_left(importer, item, values) for item in tensor.items))
     if tensor.nothing:
@@ -139,34 +140,35 @@ def import_open_stretch(
     at: int,
     given: Mapping[str, Value],
     pattern: Pattern,
-    met: Sequence[int],
+    sizes: Sequence[int],
     *,
     whole: bool = False,
 ) -> Imported | None:
-    """As `import_stretch`, for all values whose sizes are of a pattern, of which `met`, those of `given`, are one case.
+    """Import a stretch, as `import_stretch` does, for all values whose sizes fit a pattern.
 
-    Sizes that have to be equal, as some step takes no others, are taken to be so where those of `given` are; so the
-    program may be for fewer. It ends before a step that does not take sizes.
-    whole: only if it does not end before such a step.
-    None where no sizes but those of `given` are left. Raises as `import_stretch`; Undecided where it would end at once.
+    met: the sizes of `given`, in the order of the pattern. If a step requires two sizes to be equal, and those of
+    `given` are, the program is only for equal ones. It ends before a step that does not accept sizes.
+    whole: refuse a program that ends before such a step.
+    Returns None if only the sizes of `given` would remain. Raises the errors of `import_stretch`, and Undecided for a
+    program that would end at once.
     """
-    unknowns = Unknowns(pattern.terms, met, list(_places(given)))
+    unknowns = Unknowns(pattern.terms, sizes, list(_places(given)))
     while True:
         with known_ranges(unknowns.ranges):
-            found = import_stretch(source, region, at, given, unknowns.sizes)
-        if found.cut is None or not unknowns.narrow(found.cut.equal):
+            stretch = import_stretch(source, region, at, given, unknowns.sizes)
+        if stretch.cut is None or not unknowns.narrow(stretch.cut.equal):
             break
     begin = region.steps[at]
-    if found.cut is not None and ((found.next is begin and not begin.kind) or (whole and found.shortened)):
-        raise found.cut
-    if (unknowns.narrowed and not found.computes) or unknowns.decided:
+    if stretch.cut is not None and ((stretch.next is begin and not begin.kind) or (whole and stretch.shortened)):
+        raise stretch.cut
+    if (unknowns.narrowed and not stretch.computes) or unknowns.decided:
         return None
-    set_ranges(main_of(found.module), unknowns.ranges)
-    return found
+    set_ranges(main_of(stretch.module), unknowns.ranges)
+    return stretch
 
 
 def _places(given: Mapping[str, Value]) -> Iterable[str]:
-    """A name for each size of values, in their order."""
+    """Yield a name for each size of values, in their order."""
     stack: list[tuple[str, Value]] = list(given.items())[::-1]
     while stack:
         name, value = stack.pop()

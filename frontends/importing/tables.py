@@ -1,4 +1,4 @@
-"""Tables of rows in parts: each family of operators has its rows in a module, which is loaded for a row that it has."""
+"""Tables of rows in parts: each family of operators has a module with its rows, loaded when one of them is needed."""
 
 from __future__ import annotations
 
@@ -13,32 +13,29 @@ from typing import Generic, TypeVar
 RowT = TypeVar("RowT")
 _PART = re.compile(r"[A-Za-z_]+")
 _LEAST = 3
-"""The letters of a part of a name that tells one from others."""
+"""The minimal letters of a part of a name that distinguishes it from others."""
 
 
 class Rows(Mapping[str, RowT], Generic[RowT]):
-    """The rows that modules of a package have in their tables of one name.
+    """The rows in the tables with one name in the modules of a package.
 
-    A row is found by the text of the modules: that with its name in quotes is loaded first, then those with parts of
-    its name, which the name may be made of; the others only for a name that none of these has.
+    The texts of the modules tell where a row may be: the module with its name in quotes is loaded first, then those
+    with parts of its name, from which code may build it; the others only if it is in none of these.
     """
 
     def __init__(self, beside: str, table: str = "TABLE", own: Mapping[str, RowT] | None = None, only: str = ""):
-        """Note where the rows are: in modules of the package of one that is called `beside`.
-
-        own: rows that no module has; only: the pattern of the names of modules.
-        """
+        """beside: the name of a module in the package. own: rows of no module. only: the pattern of modules' names."""
         self._package, _, self._beside = beside.rpartition(".")
         self._table, self._only = table, re.compile(only)
         self._own: Mapping[str, RowT] = own or {}
         self._homes: dict[str, str | None] = {}
 
     def other(self, name: str) -> RowT | None:
-        """Return a row that stands in no table; None where there is none."""
+        """Return a row that is in no table, or None."""
         return None
 
     def others(self, names: Iterable[str]) -> Iterable[str]:
-        """The names of the rows that stand in no table, by those that do."""
+        """Return the names of rows that are in no table, given the names of those that are."""
         return ()
 
     def __getitem__(self, name: str) -> RowT:
@@ -61,7 +58,7 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         return ((name, row) for name, row in self.items() if name not in self._own)
 
     def module_of(self, name: str) -> str | None:
-        """Return the module whose table has a row, by its name in the package; None where none has."""
+        """Return the name, in the package, of the module whose table has a row; None if there is none."""
         if name not in self._homes and name not in self._own:
             homes = (module for module in self._candidates(name) if name in self.rows_of(module))
             self._homes[name] = next(homes, None)
@@ -69,7 +66,7 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        """The text of each module that has a table, or may have one as its source is not there, by its name."""
+        """The texts of modules with a table, by name; a module without source may have one, and its text is empty."""
         texts: dict[str, str] = {}
         folder = files(self._package)
         for module in iter_modules(import_module(self._package).__path__):
@@ -81,15 +78,15 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         return texts
 
     def modules(self) -> Iterable[str]:
-        """The modules that have a part of the table, by their names in the package."""
+        """Return the names, in the package, of the modules that have a part of the table."""
         return self._texts.keys()
 
     def rows_of(self, module: str) -> Mapping[str, RowT]:
-        """Return the part of the table that a module has."""
+        """Return the part of the table in a module."""
         return getattr(import_module(f"{self._package}.{module}"), self._table, {})
 
     def _candidates(self, name: str) -> list[str]:
-        """The modules, the likeliest first."""
+        """Return the modules, the likeliest first."""
         parts = [part for part in _PART.findall(name) if len(part) >= _LEAST]
 
         def unlikely(module: str) -> int:

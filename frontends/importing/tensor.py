@@ -1,4 +1,4 @@
-"""Tensors of a model under import, and the error of those whose values come too late."""
+"""Tensors of a model under import, and the error for values that are needed before they are known."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ...support.errors import FrontendError
 from .names import value_name
 
 SIZE, TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
-"""The dtypes of sizes and of comparisons of them, if nothing else is said."""
+"""The default dtypes of sizes and of comparisons of sizes."""
 
 
 class Undecided(FrontendError):
-    """Only values that are computed at run time decide what a step does."""
+    """An error for a step that depends on values computed at run time."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Tensor:
     array: Array | None = None
     value: SSAValue | None = None
     leaf: LocationAttr = UNKNOWN_LOC
-    """The layer that made it."""
+    """The layer that computes it."""
     made_of: Sequence[Tensor] = ()
-    """The known tensors it was evaluated from."""
+    """The known tensors from which it was evaluated."""
     items: Sequence[Tensor] | None = None
     """The elements of a sequence."""
     nothing: bool = False
@@ -75,32 +75,32 @@ class Tensor:
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
-        """Of a tensor; None of a sequence, or of nothing."""
+        """The dtype of a tensor; None for a sequence, or for nothing."""
         if self.array is not None:
             return self.counts if self.symbolic else self.array.dtype
         return None if self.value is None else dtype_of(self.value)
 
     @property
     def symbolic(self) -> bool:
-        """Return whether its value is sizes that only a call decides: `array` then has objects, counted as `dtype`."""
+        """Return whether it holds sizes that only a call decides: `array` then has objects that count as `dtype`."""
         return self.array is not None and is_open(self.array)
 
     @property
     def location(self) -> LocationAttr:
-        """Its layer and those of the tensors it was evaluated from."""
+        """Its layer and those of the tensors from which it was evaluated."""
         if not self.made_of:
             return self.leaf
-        found: dict[int, Tensor] = {}
+        tensors: dict[int, Tensor] = {}
         stack: list[Tensor] = [self]
         while stack:
             tensor = stack.pop()
-            if id(tensor) not in found:
-                found[id(tensor)] = tensor
+            if id(tensor) not in tensors:
+                tensors[id(tensor)] = tensor
                 stack.extend(reversed(tensor.made_of))
-        return fuse(tensor.leaf for tensor in found.values())
+        return fuse(tensor.leaf for tensor in tensors.values())
 
     def materialise(self, builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
-        """The relay value; of a known tensor, a constant added at its first use."""
+        """Return the relay value; a known tensor becomes a constant at its first use."""
         if self.value is None:
             if self.array is None:
                 raise FrontendError(
@@ -116,7 +116,7 @@ class Tensor:
 
 
 def _sizes(array: Array, dtype: np.dtype[Any], builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
-    """Add the operators that make a tensor of sizes, or of quotients of sizes."""
+    """Add operators that compute a tensor of sizes, or of quotients of sizes."""
     flat: list[Any] = array.reshape(-1).tolist()
     parts = [(v.dividend, v.divisor) if isinstance(v, Quotient) else (v, 1) for v in flat]
     whole = dtype.name if dtype.kind in "iu" else SIZE.name
@@ -130,7 +130,7 @@ def _sizes(array: Array, dtype: np.dtype[Any], builder: LocatedBuilder, module: 
 
 
 def size_in(tensor: Tensor) -> int | None:
-    """The one size that a tensor is known to hold, in integers or floats; None where it holds something else."""
+    """Return the one size in a tensor of integers or floats; None if it holds something else."""
     if not tensor.symbolic or tensor.array is None or tensor.array.size != 1:
         return None
     size = tensor.array.item()

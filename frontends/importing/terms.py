@@ -1,4 +1,4 @@
-"""Arithmetic of relay values, written as such: `x * sigmoid(x * alpha)` emits operators, which fuse into one kernel."""
+"""Arithmetic of relay values: `x * sigmoid(x * alpha)` emits operators, which fuse into one kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A relay value of a node. Numbers beside it take its dtype; shapes broadcast."""
+    """A relay value of a node. Numbers combined with it get its dtype; shapes broadcast."""
 
     ctx: Context
     value: SSAValue
@@ -45,12 +45,12 @@ class Term:
         return other.value if isinstance(other, Term) else self.ctx.scalar(other, self.value)
 
     def apply(self, op: type[Operator], *others: Term | float, **attributes: Value) -> Term:
-        """An operator of this term and others."""
+        """Apply an operator to this term and others."""
         operands = [self._of(other) for other in others]
         return Term(self.ctx, self.ctx.emit(op, self.value, *operands, **attributes))
 
     def number(self, value: float | Size) -> Term:
-        """A scalar of the term's dtype."""
+        """Return a scalar of the term's dtype."""
         return Term(self.ctx, self.ctx.scalar(value, self.value))
 
     def __add__(self, other: Term | float) -> Term:
@@ -87,7 +87,7 @@ class Term:
         return self.apply(ew.ClipOp, a_min=low, a_max=high)
 
     def to(self, dtype: str | np.dtype[np.generic]) -> Term:
-        """The term in a dtype."""
+        """Return the term in a dtype."""
         name = np.dtype(dtype).name if isinstance(dtype, str) and dtype != "bfloat16" else str(dtype)
         return self if self.dtype.name == name else self.apply(ew.CastOp, dtype=name)
 
@@ -113,23 +113,23 @@ def term(ctx: Context, index: int) -> Term:
 
 
 def wide(x: Term) -> Term:
-    """The term; half precision as float32, so that what several operators compute is rounded once."""
+    """Return the term, half precision as float32, so that several operators round once."""
     return x.to("float32") if is_float(x.dtype) and x.dtype.itemsize < 4 else x
 
 
 def wide_term(ctx: Context, index: int) -> Term:
-    """Input `index`, as `wide` has it."""
+    """Return input `index`, half precision as float32."""
     return wide(term(ctx, index))
 
 
 def once(function: Callable[Concatenate[Term, P], Term]) -> Callable[Concatenate[Term, P], Term]:
-    """The function, which halves reach as float32, so that it rounds once."""
+    """Return the function with halves converted to float32, so that it rounds once."""
 
     @wraps(function)
-    def computed(x: Term, *more: P.args, **options: P.kwargs) -> Term:
+    def computed(x: Term, *others: P.args, **options: P.kwargs) -> Term:
         if not is_float(x.dtype) or x.dtype.itemsize >= 4:
-            return function(x, *more, **options)
-        wide = [part.to("float32") if isinstance(part, Term) else part for part in more]
+            return function(x, *others, **options)
+        wide = [part.to("float32") if isinstance(part, Term) else part for part in others]
         return function(x.to("float32"), *wide, **options).to(x.dtype)  # pyright: ignore[reportCallIssue]
 
     return computed
@@ -140,7 +140,7 @@ def constant(ctx: Context, array: Array, hint: str) -> Term:
 
 
 def places(ctx: Context, extent: int, rank: int = 1, axis: int = 0, dtype: str = "int64", start: int = 0) -> Term:
-    """So many numbers from `start` on along an axis of a tensor of `rank` dimensions."""
+    """Return `extent` numbers from `start` on, along an axis of a tensor of `rank` dimensions."""
     shape = [-1 if at == axis else 1 for at in range(rank)]
     if not isinstance(cast(Size, extent), SizeExpr) and not isinstance(cast(Size, start), SizeExpr):
         return constant(ctx, np.arange(start, start + extent, dtype=dtype).reshape(shape), "places")
@@ -151,22 +151,22 @@ def places(ctx: Context, extent: int, rank: int = 1, axis: int = 0, dtype: str =
 
 
 def ones(ctx: Context, extent: int, dtype: np.dtype[np.generic]) -> Term:
-    """So many ones."""
+    """Return a vector of ones."""
     if not isinstance(cast(Size, extent), SizeExpr):
         return constant(ctx, np.ones(extent, dtype), "ones")
     return Term(ctx, ctx.emit(OnesOp, shape=(extent,), dtype=dtype.name))
 
 
 def where(condition: Term, x: Term | float, y: Term | float) -> Term:
-    """`x` where the condition holds, else `y`; one of them is a term."""
-    known = x if isinstance(x, Term) else y
-    assert isinstance(known, Term)
-    left, right = (side if isinstance(side, Term) else known.number(side) for side in (x, y))
+    """Return `x` where the condition holds, else `y`; one of them is a term."""
+    term = x if isinstance(x, Term) else y
+    assert isinstance(term, Term)
+    left, right = (side if isinstance(side, Term) else term.number(side) for side in (x, y))
     return Term(condition.ctx, condition.ctx.emit(logic.WhereOp, condition.value, left.value, right.value))
 
 
 def axis_of(x: Term, axis: int, new: int = 0) -> int:
-    """An axis of a term, or of one with so many new axes, counted from 0; a scalar has one."""
+    """Return an axis of a term, or of a term with `new` more axes, counted from 0; a scalar has one axis."""
     bound = max(len(x.shape) + new, 1)
     if not -bound <= axis < bound:
         x.ctx.fail(f"an axis in [{-bound}, {bound})", str(axis))
@@ -174,14 +174,14 @@ def axis_of(x: Term, axis: int, new: int = 0) -> int:
 
 
 def along_rows(function: Callable[[Term], Term], x: Term, axes: Sequence[int]) -> Term:
-    """A function along the last axis, along several axes as if they were one."""
+    """Apply a function along the last axis to several axes, as if they were one."""
     rank = len(x.shape)
     axes = sorted(axis_of(x, axis) for axis in axes)
     order = [*(at for at in range(rank) if at not in axes), *axes]
     moved = x if order == list(range(rank)) else x.apply(TransposeOp, axes=order)
-    kept, row = moved.shape[: rank - len(axes)], moved.shape[rank - len(axes) :]
-    result = function(moved.reshape(*kept, prod(row))).reshape(*moved.shape)
-    return result if moved is x else result.apply(TransposeOp, axes=[order.index(at) for at in range(rank)])
+    outer, row = moved.shape[: rank - len(axes)], moved.shape[rank - len(axes) :]
+    rows = function(moved.reshape(*outer, prod(row))).reshape(*moved.shape)
+    return rows if moved is x else rows.apply(TransposeOp, axes=[order.index(at) for at in range(rank)])
 
 
 def absolute(x: Term) -> Term:
@@ -189,7 +189,7 @@ def absolute(x: Term) -> Term:
 
 
 def copysign(x: Term, y: Term) -> Term:
-    """`x` with the sign of `y`."""
+    """Return `x` with the sign of `y`."""
     return x.apply(ew.CopysignOp, y)
 
 

@@ -1,4 +1,4 @@
-"""The operators of a model that no frontend imports: all of them, in one error of one form."""
+"""The unsupported operators of a model, all in one error."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...support.names import shown
 from .node import node_of
 
 _SHOWN = 3
-"""The largest number of layers of an operator that an error names."""
+"""The maximal number of layers of an operator that an error names."""
 _VERSION = re.compile(r"(?<=[a-z])_?v[0-9]+$")
 _LONG = 12
-"""The letters of the shortest name that is taken for a spelling of another."""
+"""The minimal letters of a name that may be a misspelling of another."""
 
 
 class Call(NamedTuple):
@@ -28,17 +28,17 @@ class Call(NamedTuple):
     """The name that `custom_ops` takes."""
     layer: str
     line: tuple[str, int] | None = None
-    """File and line of the user's source, where the model says so."""
+    """The file and line of the user's source, if the model records them."""
 
 
 def source_line(leaf: LocationAttr) -> tuple[str, int] | None:
-    """Return file and line of the user's Python that a layer's leaf names; None where it names a node of the model."""
+    """Return the file and line of the user's Python code in a layer's leaf; None if it has a node of the model."""
     innermost = next(iter(positions(leaf)), None)
     return innermost[:2] if innermost is not None and innermost.file.endswith(".py") else None
 
 
 def unsupported_calls(region: Region, supports: Callable[[str], bool]) -> list[Call]:
-    """Return the calls of operators that are not supported, of a region and of the bodies in it."""
+    """Return the calls of unsupported operators in a region and in the bodies in it."""
     calls: list[Call] = []
     waiting = [region]
     while waiting:
@@ -50,7 +50,7 @@ def unsupported_calls(region: Region, supports: Callable[[str], bool]) -> list[C
 
 
 def plain_stem(name: str) -> str:
-    """Return what names of one operator share: `fusedbatchnorm` of `FusedBatchNormV3`."""
+    """Return the stem that names of one operator share: `fusedbatchnorm` for `FusedBatchNormV3`."""
     return _VERSION.sub("", name.rpartition(".")[2].lower()).replace("_", "")
 
 
@@ -79,11 +79,11 @@ def refusal(
     reason: Callable[[str], str] = lambda name: "",
     library: str = "",
 ) -> FrontendError:
-    """Return the error about calls of unsupported operators, which names each, its layers, and what is near it.
+    """Return the error about calls of unsupported operators, with their layers and similar supported operators.
 
-    supported: the names of operators that the frontend imports. stem: what names of one operator, in another version,
-    overload or domain, have in common. instead: what to do where Python functions cannot compute them. reason: why an
-    operator is not supported, if known. library: one that can compute them.
+    supported: the names of operators that the frontend imports. stem: returns the common part of names of one operator
+    in different versions, overloads or domains. instead: advice if Python functions cannot compute them. reason:
+    returns the reason why an operator is not supported, or "". library: a library that can compute them.
     """
     layers: dict[str, list[str]] = {}
     for call in calls:
@@ -92,16 +92,16 @@ def refusal(
     names = list(supported)
     parts: list[str] = []
     for operator, users in sorted(layers.items()):
-        near = nearest(operator, names, stem)
-        hint = reason(operator) or (f"{near} is supported" if near else "")
-        other = f"; {hint}" if hint else ""
+        similar = nearest(operator, names, stem)
+        hint = reason(operator) or (f"{similar} is supported" if similar else "")
+        suffix = f"; {hint}" if hint else ""
         count = f"{len(users)} layer{'s' * (len(users) > 1)}"
-        parts.append(f"{shown(operator)} ({count}: {_listed(users)}{other})")
+        parts.append(f"{shown(operator)} ({count}: {_listed(users)}{suffix})")
     first, more = shown(min(layers)), ", .." * (len(layers) > 1)
-    way = instead or f'custom_ops={{"{first}": function{more}}} has functions of yours compute them'
-    way += f', fallback="{library}" that library' if library and not instead else ""
+    advice = instead or f'custom_ops={{"{first}": function{more}}} has functions of yours compute them'
+    advice += f', fallback="{library}" that library' if library and not instead else ""
     text = f"The following operators are not supported for frontend {frontend}: {', '.join(parts)}"
-    return FrontendError(f"{file}: {text}; {way}")
+    return FrontendError(f"{file}: {text}; {advice}")
 
 
 def _listed(layers: Sequence[str]) -> str:
@@ -112,29 +112,29 @@ def _listed(layers: Sequence[str]) -> str:
 def nearest(operator: str, supported: Iterable[str], stem: Callable[[str], str] = plain_stem) -> str | None:
     """Return the supported form of an operator: another version, overload or domain, or another spelling of its name.
 
-    None where there is none: a name that only looks similar, as `Asin` beside `Asinh`, is another operator's.
+    None if there is none: a name that only looks similar, as `Asin` beside `Asinh`, is that of another operator.
     """
     root, domain = stem(operator), operator.rpartition(".")[0]
     names = [name for name in supported if name != operator]
     same = [name for name in names if stem(name) == root]
     if same:
         return min(same, key=lambda name: (name.count("."), _distance(name, operator), name))
-    spelt = [name for name in names if name.rpartition(".")[0] == domain and _one_word(stem(name), root)]
-    return min(spelt, default=None)
+    spellings = [name for name in names if name.rpartition(".")[0] == domain and _one_word(stem(name), root)]
+    return min(spellings, default=None)
 
 
 def _one_word(a: str, b: str) -> bool:
-    """Return whether two names are spellings of one: long, with a letter inside that one lacks, or with s for z."""
+    """Return whether two names are spellings of one: long, with one letter more inside, or with s for z."""
     if min(len(a), len(b)) < _LONG or a[0] != b[0] or a[-1] != b[-1]:
         return False
     return a.replace("z", "s") == b.replace("z", "s") or (len(a) != len(b) and _distance(a, b) == 1)
 
 
 def _distance(a: str, b: str) -> int:
-    """Return the number of letters to put in, take out or replace that makes one text of another."""
+    """Return the edit distance of two texts: insertions, deletions and replacements of letters."""
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
-        before, row[0] = row[0], i
-        for j, other in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != other))
+        diagonal, row[0] = row[0], i
+        for j, other_letter in enumerate(b, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other_letter))
     return row[-1]

@@ -1,4 +1,4 @@
-"""Whole models -> modules: for shapes that are numbers, or with sizes that a call decides."""
+"""Whole models -> modules, for static shapes or with sizes that a call decides."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .tensor import Undecided
 
 
 def import_model(source: Model, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
-    """The relay module of a loaded model; `shapes` are those of inputs that the model leaves open.
+    """Return the relay module of a loaded model; `shapes` are those of inputs that the model leaves open.
 
-    Raises Undecided when only values decide what is computed.
+    Raises Undecided when a step depends on values.
     """
     return _imported(source, source.inputs.types(shapes))
 
 
 def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges: Ranges) -> ModuleOp:
-    """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
+    """Return the relay module of a loaded model with symbolic sizes for open extents; `ranges` are those of symbols.
 
-    `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
-    does with a table of positions that ends, adds that to them; of two that have to be equal, one is left. Raises
-    Undecided when not all sizes follow from the inputs', or operators do not take them; FrontendError for `shapes` that
-    contradict the model.
+    `@main` keeps the ranges in its attribute `sizes`. If the model is valid only for some values of a symbol, because
+    its table of positions ends, for example, the range shrinks; if two symbols have to be equal, one remains. Raises
+    Undecided when not all sizes follow from the inputs', or operators do not accept them; FrontendError for `shapes`
+    that contradict the model.
     """
     taken = Taken(source.inputs.symbolic_types(shapes), {**source.inputs.ranges, **ranges})
     while True:
@@ -45,7 +45,7 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
                 raise
             taken = fewer
         except FrontendError as error:
-            # For the sizes of some calls it may be a model nevertheless.
+            # The model may still be valid for the sizes of some calls.
             raise Undecided(str(error), None) from error
         else:
             taken.note(main_of(module))
