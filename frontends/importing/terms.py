@@ -80,6 +80,15 @@ class Term:
     def __le__(self, other: Term | float) -> Term:
         return self.apply(logic.LessEqualOp, other)
 
+    def __and__(self, other: Term) -> Term:
+        return self.apply(logic.LogicalAndOp, other)
+
+    def __or__(self, other: Term) -> Term:
+        return self.apply(logic.LogicalOrOp, other)
+
+    def __invert__(self) -> Term:
+        return self.apply(ew.LogicalNotOp)
+
     def equal(self, other: Term | float) -> Term:
         return self.apply(ew.EqualOp, other)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,10 @@ def _relu(x: Term, max_value: float | None, negative_slope: float, threshold: fl
     return x if max_value is None else minimum(x, max_value)
 
 
+def _soft_shrink(x: Term, bound: float) -> Term:
+    return activations.shrink(x, bound, bound)
+
+
 def _slope(default: float) -> Float:
     """The slope was called `alpha` in Keras 2."""
     return Float(lambda ctx: ctx.float("alpha", default), name="negative_slope")
@@ -65,7 +70,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "exponential": _function(exp),
     "gelu": _function(activations.gelu, approximate=Flag(False)),
     "glu": _function(activations.glu, axis=Int(-1)),
-    "hard_shrink": _function(activations.hard_shrink, bound=Float(0.5, name="threshold")),
+    "hard_shrink": _function(partial(activations.shrink, bias=0.0), bound=Float(0.5, name="threshold")),
     "hard_sigmoid": _function(activations.hard_sigmoid, **_HARD),
     "hard_silu": _function(activations.hard_swish, **_HARD),
     "hard_swish": _function(activations.hard_swish, **_HARD),
@@ -80,7 +85,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "selu": _function(activations.selu),
     "sigmoid": _function(sigmoid),
     "silu": _function(activations.swish),
-    "soft_shrink": _function(activations.soft_shrink, bound=Float(0.5, name="threshold")),
+    "soft_shrink": _function(_soft_shrink, bound=Float(0.5, name="threshold")),
     "softmax": _function(activations.softmax, axis=_AXIS),
     "softplus": _function(activations.softplus),
     "softsign": _function(activations.softsign),
@@ -90,7 +95,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "swish": _function(activations.swish),
     "tanh": _function(tanh),
     "tanh_shrink": _function(activations.tanh_shrink),
-    "threshold": _function(activations.threshold, threshold=Float(0.0), value=Float(0.0, name="default_value")),
+    "threshold": _function(activations.above, threshold=Float(0.0), value=Float(0.0, name="default_value")),
 }
 """The activations of Keras by name."""
 _LAYERS = {

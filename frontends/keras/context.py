@@ -185,6 +185,14 @@ class Context(context.Context):
     def whole(self, value: Any) -> int | None:
         return whole(value)
 
+    def element_type(self, name: str, value: Any) -> np.dtype[Any]:
+        if not isinstance(value, str):
+            self.fail(f"the name of a dtype as '{name}'", repr(value))
+        try:
+            return _bfloat16() if value == "bfloat16" else np.dtype(value)
+        except TypeError:
+            self.fail(f"a dtype as '{name}'", repr(value))
+
     def choice(self, name: str, allowed: Sequence[str], default: str = REQUIRED) -> str:
         value = self.word(name, default).lower()
         if value not in allowed:

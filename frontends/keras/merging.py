@@ -10,7 +10,6 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.creation import OnesOp
-from ...dialects.relay.logic import LogicalOrOp
 from ...dialects.relay.norms import L2NormalizeOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import AnyOp
@@ -18,22 +17,23 @@ from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, TransposeO
 from ..importing.products import batch_matmul, reshaped, scaled
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
+from ..meanings import elementwise
 from .context import Context
 from .masks import Masks, every, some
 from .nests import whole, wholes
 from .rows import Row
 
 
-def _inputs(ctx: Context, least: int = 2) -> list[SSAValue]:
+def _inputs(ctx: Context) -> list[Term]:
     """The inputs, of one rank: axes of 1 after the batch."""
-    values = ctx.operands()
-    if len(values) < least:
-        ctx.fail(f"a list of at least {least} tensors", str(len(values)))
-    rank = max(len(shape_of(value)) for value in values)
-    grown: list[SSAValue] = []
-    for value in values:
-        batch, *rest = shape_of(value) or (1,)
-        grown.append(reshaped(ctx, value, (batch, *(1,) * (rank - 1 - len(rest)), *rest)) if rank else value)
+    terms = [Term(ctx, value) for value in ctx.operands()]
+    if len(terms) < 2:
+        ctx.fail("a list of at least 2 tensors", str(len(terms)))
+    rank = max(len(term.shape) for term in terms)
+    grown: list[Term] = []
+    for term in terms:
+        batch, *rest = term.shape or (1,)
+        grown.append(term.reshape(batch, *(1,) * (rank - 1 - len(rest)), *rest) if rank else term)
     return grown
 
 
@@ -49,20 +49,19 @@ def _masks(ctx: Context, values: Sequence[SSAValue]) -> list[Term | None]:
 
 def _either(a: Term | None, b: Term | None) -> Term | None:
     """Both masks as one: what one of them counts; None where a tensor has none."""
-    return None if a is None or b is None else a.apply(LogicalOrOp, b)
+    return None if a is None or b is None else a | b
 
 
 def _mask_of_any(ctx: Context) -> SSAValue:
     """The mask of a result, all of whose operands have one: true where one of these is."""
     masks = [Term(ctx, mask) for mask in ctx.masks(ctx.argument(1, "mask")) if mask is not None]
-    return reduce(lambda a, b: a.apply(LogicalOrOp, b), masks).value
+    return reduce(lambda a, b: a | b, masks).value
 
 
 def multiply(ctx: Context) -> SSAValue:
     """The product, in which what a mask leaves out is 1; and 0 where all masks leave it out."""
-    values = _inputs(ctx)
-    masks = _masks(ctx, values)
-    terms = [Term(ctx, value) for value in values]
+    terms = _inputs(ctx)
+    masks = _masks(ctx, [term.value for term in terms])
     factors = [x if mask is None else where(mask, x, 1.0) for x, mask in zip(terms, masks, strict=True)]
     product, seen = reduce(lambda a, b: a * b, factors), reduce(_either, masks)
     return (product if seen is None else where(seen, product, 0.0)).value
@@ -72,8 +71,8 @@ def extreme(op: type[Operator]) -> Callable[[Context], SSAValue]:
     """The greatest or least: where the mask of one operand leaves it out, the other one."""
 
     def convert(ctx: Context) -> SSAValue:
-        values = _inputs(ctx)
-        (result, *terms), (seen, *masks) = [Term(ctx, value) for value in values], _masks(ctx, values)
+        result, *terms = _inputs(ctx)
+        seen, *masks = _masks(ctx, [term.value for term in (result, *terms)])
         for term, mask in zip(terms, masks, strict=True):
             other = term if mask is None else where(mask, term, result)
             result = (result if seen is None else where(seen, result, other)).apply(op, other)
@@ -83,20 +82,15 @@ def extreme(op: type[Operator]) -> Callable[[Context], SSAValue]:
     return convert
 
 
-def merged(op: type[Operator]) -> Callable[[Context], SSAValue]:
-    return lambda ctx: reduce(lambda a, b: ctx.emit(op, a, b), _inputs(ctx))
+def _merged(function: Callable[..., Term]) -> Row:
+    return Row(lambda ctx: function(*_inputs(ctx)).value, masks=_ANY)
 
 
-def subtract(ctx: Context) -> SSAValue:
-    values = _inputs(ctx)
-    if len(values) != 2:
-        ctx.fail("two tensors", str(len(values)))
-    return ctx.emit(ew.SubtractOp, *values)
-
-
-def average(ctx: Context) -> SSAValue:
-    values = _inputs(ctx)
-    return scaled(ctx, reduce(lambda a, b: ctx.emit(ew.AddOp, a, b), values), 1 / len(values))
+def _subtract(ctx: Context) -> SSAValue:
+    terms = _inputs(ctx)
+    if len(terms) != 2:
+        ctx.fail("two tensors", str(len(terms)))
+    return (terms[0] - terms[1]).value
 
 
 def scaled_sum(ctx: Context) -> SSAValue:
@@ -165,13 +159,13 @@ def _ordered(ctx: Context, value: SSAValue, axes: tuple[int, ...]) -> SSAValue:
 
 _ANY = Masks({"mask": 1}, computed=_mask_of_any, condition=every)
 TABLE = {
-    "Add": Row(merged(ew.AddOp), masks=_ANY),
-    "Average": Row(average, masks=_ANY),
+    "Add": _merged(elementwise.combined(ew.AddOp)),
+    "Average": _merged(elementwise.mean),
     "Concatenate": Row(concatenate, masks=Masks({"mask": 1}, computed=_mask_of_joined, condition=some)),
     "CustomScaleLayer": Row(scaled_sum),
     "Dot": Row(dot),
     "Maximum": Row(extreme(ew.MaximumOp), masks=_ANY),
     "Minimum": Row(extreme(ew.MinimumOp), masks=_ANY),
     "Multiply": Row(multiply, masks=_ANY),
-    "Subtract": Row(subtract, masks=_ANY),
+    "Subtract": Row(_subtract, masks=_ANY),
 }

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ...dialects.relay.numerics import is_float
+from ...dialects.relay.operator import Operator
 from ...support.dtypes import Array
+from ..importing.attributes import Element
 from ..importing.terms import Term
 from .context import Context, Reference
 from .layers import Numbers
 from .nests import items_of, whole, wholes
+from .rows import Row, declared
 
 Dtype = np.dtype[Any]
 FLOAT = np.dtype(np.float32)
@@ -104,12 +107,18 @@ def axes_option(ctx: Context, rank: int, name: str = "axis") -> tuple[int, ...]:
 
 def dtype_option(ctx: Context, name: str = "dtype") -> str | None:
     """A dtype in the configuration; None where it is left out."""
-    argument = ctx.option(name)
-    if argument is None:
-        return None
-    if not isinstance(argument, str):
-        ctx.fail(f"the name of a dtype as '{name}'", repr(argument))
-    try:
-        return "bfloat16" if argument == "bfloat16" else np.dtype(argument).name
-    except TypeError:
-        ctx.fail(f"a dtype as '{name}'", repr(argument))
+    dtype = Element(None).read(ctx, name)
+    return None if dtype is None else dtype.name
+
+
+def meeting(
+    function: Callable[..., Term] | type[Operator], names: str = "x1 x2", floats: bool = False, **attributes: Any
+) -> Row:
+    """The row of a function of arguments, tensors or numbers, in the dtype that they have in common."""
+
+    def computed(ctx: Context, **options: Any) -> Term:
+        arguments = (ctx.argument(at, name) for at, name in enumerate(names.split()))
+        terms = operands(ctx, *arguments, floats=floats)
+        return terms[0].apply(function, *terms[1:]) if isinstance(function, type) else function(*terms, **options)
+
+    return declared(computed, "", **attributes)

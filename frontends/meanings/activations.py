@@ -178,6 +178,11 @@ def threshold(x: Term, threshold: float, value: float = 0.0) -> Term:
     return where(x <= threshold, value, x)
 
 
+def above(x: Term, threshold: float, value: float = 0.0) -> Term:
+    """x above a threshold, else a value, which NaN is, too."""
+    return where(x > threshold, x, value)
+
+
 def hard_shrink(x: Term, bound: float) -> Term:
     """0 within `bound` of 0; NaN stays."""
     return where(absolute(x) <= bound, 0.0, x)
@@ -187,6 +192,12 @@ def hard_shrink(x: Term, bound: float) -> Term:
 def soft_shrink(x: Term, bound: float) -> Term:
     """Towards 0 by `bound`, to 0 within it; NaN stays."""
     return where(x > bound, x - bound, where(x < -bound, x + bound, x * 0.0))
+
+
+@once
+def shrink(x: Term, bound: float, bias: float) -> Term:
+    """Towards 0 by `bias`, to 0 within `bound` of it, and of NaN."""
+    return where(x < -bound, _linear(x, 1.0, bias), where(x > bound, _linear(x, 1.0, -bias), 0.0))
 
 
 def glu(x: Term, axis: int = -1) -> Term:

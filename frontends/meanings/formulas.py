@@ -11,6 +11,14 @@ from ...dialects.relay.operator import Operator
 from ..importing.terms import Term, copysign, exp, is_nan, log, log1p, maximum, minimum, once, where
 
 
+def degrees(x: Term) -> Term:
+    return x * (180 / pi)
+
+
+def radians(x: Term) -> Term:
+    return x * (pi / 180)
+
+
 @once
 def log_add_exp(a: Term, b: Term) -> Term:
     """log(exp(a) + exp(b)), by the larger one and the difference, so that nothing overflows on the way."""
@@ -75,10 +83,9 @@ def of_numbers(op: type[Operator], a: Term, b: Term) -> Term:
     return where(is_nan(a), b, where(is_nan(b), a, a.apply(op, b)))
 
 
-def finite(x: Term, nan: float, highest: float, lowest: float) -> Term:
-    """`x` with numbers for NaN and infinities."""
-    x = where(is_nan(x), nan, x)
-    return where(x.equal(float("inf")), highest, where(x.equal(-float("inf")), lowest, x))
+def ldexp(x: Term, exponent: Term) -> Term:
+    """x times a power of 2, which may overflow before."""
+    return x * exponent.number(2.0).apply(elementwise.PowerOp, exponent)
 
 
 @once

@@ -101,8 +101,8 @@ def log_gamma(x: Term) -> Term:
 
 
 @once
-def digamma(x: Term) -> Term:
-    """The derivative of `log_gamma`, by the derivative of the same series; infinite at 0, and none at other poles."""
+def digamma(x: Term, infinite_at_zero: bool = False) -> Term:
+    """The derivative of `log_gamma`, by the derivative of the same series; none at poles, but perhaps at 0."""
     reflected = x < 0.5
     z = where(reflected, -x, x - 1.0)
     above, below = z.number(0.0), z.number(_BASE)
@@ -114,5 +114,5 @@ def digamma(x: Term) -> Term:
     value = log(t) + above / below - z.number(_G) / t
     angle = (x + absolute((x + 0.5).apply(ew.FloorOp))) * float(np.pi)
     mirrored = value - angle.apply(ew.CosOp) / angle.apply(ew.SinOp) * float(np.pi)
-    at_pole = where(x.equal(0.0), -copysign(x.number(np.inf), x), np.nan)
+    at_pole = where(x.equal(0.0), -copysign(x.number(np.inf), x), np.nan) if infinite_at_zero else x.number(np.nan)
     return where(_is_pole(x), at_pole, where(x.equal(np.inf), x, where(reflected, mirrored, value)))

@@ -9,7 +9,7 @@ from ...dialects.relay import elementwise as ew
 from ..importing.attributes import Float, Int, Word
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.terms import Term, axis_of, once, where
+from ..importing.terms import Term, axis_of, once
 from ..meanings import activations
 from .context import Context
 
@@ -20,20 +20,10 @@ def _prelu(ctx: Context, x: Term, slope: Term) -> Term:
     return activations.prelu(x, slope, 1 if channels else None)
 
 
-def _thresholded_relu(x: Term, alpha: float) -> Term:
-    """x above a threshold, else 0, which NaN is, too."""
-    return where(x > alpha, x, 0.0)
-
-
 def _shrink(x: Term, lambd: float, bias: float) -> Term:
-    """Towards 0 by `bias`, to 0 within `lambd` of it; integers are compared as floats."""
+    """`shrink`, in which integers are compared as floats."""
     wide = x.to("float64") if x.dtype.kind in "iu" else x
-    return _shrunk(wide, lambd, bias).to(x.dtype)
-
-
-@once
-def _shrunk(x: Term, lambd: float, bias: float) -> Term:
-    return where(x < -lambd, x + bias, where(x > lambd, x - bias, 0.0))
+    return activations.shrink(wide, lambd, bias).to(x.dtype)
 
 
 @once
@@ -87,7 +77,7 @@ TABLE = {
     "Softsign": row(activations.softsign, "input"),
     "SwiGLU": row(_swiglu, "gate values", alpha=Float(1.0)),
     "Swish": row(activations.swish, "X", alpha=Float(1.0)),
-    "ThresholdedRelu": row(_thresholded_relu, "X", alpha=Float(1.0)),
+    "ThresholdedRelu": row(activations.above, "X", threshold=Float(1.0, name="alpha")),
 }
 
 MICROSOFT = {

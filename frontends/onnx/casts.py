@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...support.dtypes import GREATEST, SMALL, is_float
-from ..importing.converter import Converter
-from ..importing.tensor import dtype_of as dtype_of_value
+from ...support.dtypes import SMALL, is_float
+from ..importing.rows import row
+from ..importing.tensor import Tensor
+from ..importing.terms import Term
+from ..meanings import elementwise
 from .context import Context
 from .tensors import dtype_of
 
@@ -18,47 +19,37 @@ _POWERS = "float8_e8m0fnu"
 
 def cast_target(ctx: Context) -> np.dtype[np.generic]:
     """The dtype that a Cast asks for; before opset 6 by name."""
-    if ctx.opset < 6:
-        name = ctx.word("to", "")
-        return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
-    return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
+    number = TensorProto.DataType.Value(ctx.word("to", "")) if ctx.opset < 6 else ctx.int("to", 0)
+    return dtype_of(number, f"{ctx.op_type} '{ctx.node.output[0]}'")
 
 
-def cast(ctx: Context) -> SSAValue:
-    return converted(ctx, ctx.value(0), cast_target(ctx).name)
+def _cast(ctx: Context, x: Term) -> Term:
+    return converted(ctx, x, cast_target(ctx))
 
 
-def cast_like(ctx: Context) -> SSAValue:
-    return converted(ctx, ctx.value(0), ctx.dtype(1).name)
+def _cast_like(ctx: Context, x: Term, like: Tensor) -> Term:
+    assert like.dtype is not None
+    return converted(ctx, x, like.dtype)
 
 
-def bit_cast(ctx: Context) -> SSAValue:
+def _bit_cast(ctx: Context, x: Term) -> Term:
     """The bits of the input as another dtype; of opset 26."""
-    target = dtype_of(ctx.int("to", 0), f"BitCast '{ctx.node.output[0]}'").name
-    return ctx.emit(ew.ReinterpretOp, ctx.value(0), dtype=target)
+    return x.apply(ew.ReinterpretOp, dtype=cast_target(ctx).name)
 
 
-def converted(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
-    """`value` as numbers of a dtype, by the node's attributes `saturate` and `round_mode`."""
-    mode = ctx.word("round_mode", "up") if dtype == _POWERS else ""
+def converted(ctx: Context, x: Term, dtype: np.dtype[np.generic]) -> Term:
+    """`x` as numbers of a dtype, by the node's attributes `saturate` and `round_mode`."""
+    name = dtype.name
+    mode = ctx.word("round_mode", "up") if name == _POWERS else ""
     if mode not in ("", "up", "down", "nearest"):
         ctx.fail("round_mode up, down or nearest", repr(mode))
-    if dtype in SMALL and is_float(dtype) and dtype != _POWERS and ctx.int("saturate", 1):
-        return saturated(ctx, value, dtype)
-    return ctx.emit(ew.CastOp, value, dtype=dtype, round_mode=mode)
-
-
-def saturated(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
-    """`value` as small floats: what is too large, infinity too, becomes the greatest number; NaN stays."""
-    source = dtype_of_value(value)
-    if source.name not in ("float32", "float64"):
-        value = ctx.emit(ew.CastOp, value, dtype="float32")
-    most = GREATEST[dtype]
-    return ctx.emit(ew.CastOp, ctx.emit(ew.ClipOp, value, a_min=-most, a_max=most), dtype=dtype)
+    if name in SMALL and is_float(name) and name != _POWERS and ctx.int("saturate", 1):
+        return elementwise.saturated(x, dtype)
+    return x.apply(ew.CastOp, dtype=name, round_mode=mode)
 
 
 TABLE = {
-    "BitCast": Converter(bit_cast),
-    "Cast": Converter(cast),
-    "CastLike": Converter(cast_like),
+    "BitCast": row(_bit_cast, "input"),
+    "Cast": row(_cast, "input"),
+    "CastLike": row(_cast_like, "input target_type:tensor"),
 }

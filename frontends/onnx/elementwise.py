@@ -1,88 +1,55 @@
-"""Operators on each element, and reductions."""
+"""Operators on each element: numbers, logic, comparisons, bits and choices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 
 import numpy as np
-from xdsl.ir import SSAValue
 
+from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp
+from ..importing.attributes import Flag, Word
 from ..importing.converter import Converter, Result
-from ..importing.tensor import shape_of
+from ..importing.rows import row
+from ..importing.tensor import Tensor
+from ..importing.terms import Term, term
+from ..meanings import elementwise
 from .context import Context
 
-Convert = Callable[[Context], SSAValue]
+
+def _binary(function: type[Operator] | Callable[[Term, Term], Term]) -> Converter[Context]:
+    """A function of two; before opset 7 the second stood at `axis` of the first, if that was given."""
+
+    def computed(ctx: Context, a: Term, b: Term) -> Term:
+        if ctx.opset < 7 and ctx.has_attribute("axis"):
+            left, right = len(a.shape), len(b.shape)
+            axis = ctx.int("axis", 0)
+            trailing = left - right - (axis + left if axis < 0 else axis)
+            if trailing < 0:
+                ctx.fail(f"an axis of at most {left - right}", str(axis))
+            b = b.apply(ExpandDimsOp, axis=right, num_newaxis=trailing) if trailing else b
+        return a.apply(function, b) if isinstance(function, type) else function(a, b)
+
+    return row(computed, "A B")
 
 
-def elementwise(op: type[Operator]) -> Convert:
-    """The converter of an operator without attributes."""
-    return lambda ctx: ctx.emit(op, *_operands(ctx))
-
-
-def _operands(ctx: Context) -> list[SSAValue]:
-    """The inputs; before opset 7 the second stood at `axis` of the first, if that was given."""
-    values = ctx.values()
-    if ctx.opset < 7 and len(values) == 2 and ctx.has_attribute("axis"):
-        left, right = map(len, map(shape_of, values))
-        axis = ctx.int("axis", 0)
-        trailing = left - right - (axis + left if axis < 0 else axis)
-        if trailing < 0:
-            ctx.fail(f"an axis of at most {left - right}", str(axis))
-        if trailing:
-            values[1] = ctx.emit(ExpandDimsOp, values[1], axis=right, num_newaxis=trailing)
-    return values
-
-
-def variadic(op: type[Operator]) -> Convert:
-    """The converter of an operator that takes any number of operands, from left to right."""
-
-    def convert(ctx: Context) -> SSAValue:
-        first, *others = ctx.values()
-        return reduce(lambda total, value: ctx.emit(op, total, value), others, first) if others else _copy(ctx)
-
-    return convert
-
-
-def _copy(ctx: Context) -> SSAValue:
-    return ctx.emit(ew.CopyOp, ctx.value(0))
-
-
-def identity(ctx: Context) -> Result:
+def _identity(ctx: Context, data: Tensor) -> Result:
     """A copy; of a known tensor, a sequence or nothing, itself."""
-    if not ctx.tensor(0).plain:
-        return ctx.tensor(0)
-    known = ctx.known(0)
-    return _copy(ctx) if known is None else known
+    known = ctx.known(0) if data.plain else data
+    return ctx.emit(ew.CopyOp, ctx.value(0)) if known is None else known
 
 
-def isinf(ctx: Context) -> SSAValue:
-    """Infinities of one sign only are found by comparing; of none, by comparing with what nothing equals."""
-    below, above = (bool(ctx.int(name, 1)) for name in ("detect_negative", "detect_positive"))
-    data = ctx.value(0)
-    if below and above:
-        return ctx.emit(ew.IsInfOp, data)
-    sought = np.inf if above else -np.inf if below else np.nan
-    return ctx.emit(ew.EqualOp, data, ctx.scalar(sought, data))
-
-
-def power(ctx: Context) -> SSAValue:
+def _power(base: Term, exponent: Term) -> Term:
     """In the dtype that holds base and exponent, then rounded to that of the base; integers towards zero."""
-    own = ctx.dtype(0)
-    common = _common(ctx).name
-    base, exponent = (
-        ctx.value(i) if ctx.dtype(i).name == common else ctx.emit(ew.CastOp, ctx.value(i), dtype=common) for i in (0, 1)
-    )
-    result = ctx.emit(ew.PowerOp, base, exponent)
-    return result if own.name == common else ctx.emit(ew.CastOp, result, dtype=own.name)
+    common = _common(base, exponent)
+    return base.to(common).apply(ew.PowerOp, exponent.to(common)).to(base.dtype)
 
 
-def _common(ctx: Context) -> np.dtype[np.generic]:
+def _common(x: Term, y: Term) -> np.dtype[np.generic]:
     """The dtype in which a power is computed."""
-    base, exponent = ctx.dtype(0), ctx.dtype(1)
+    base, exponent = x.dtype, y.dtype
     integral = [dtype.kind in "iu" for dtype in (base, exponent)]
     if base == exponent:
         return base
@@ -90,9 +57,8 @@ def _common(ctx: Context) -> np.dtype[np.generic]:
         return np.dtype(np.int64)
     if integral[0]:
         return np.dtype(np.float64)
-    if ctx.tensor(1).array is not None:
+    if (numbers := x.ctx.known(1)) is not None:
         # An exponent such as 2 or 0.5 costs no wider arithmetic.
-        numbers = ctx.array(1, "an exponent")
         with np.errstate(over="ignore"):
             if (numbers.astype(base).astype(exponent) == numbers).all():
                 return base
@@ -100,72 +66,92 @@ def _common(ctx: Context) -> np.dtype[np.generic]:
     return np.result_type(*wide)
 
 
-def clip(ctx: Context) -> SSAValue:
+def _clip(ctx: Context, x: Term, *bounds: Tensor | None) -> Term:
     """clip when the bounds of a float tensor are known; else maximum and minimum. The upper bound wins."""
-    data = ctx.value(0)
     if ctx.opset < 11:
         lowest = float(np.finfo(np.float32).min)
-        return ctx.emit(ew.ClipOp, data, **_bounds(ctx.float("min", lowest), ctx.float("max", -lowest)))
-    given = [index for index in (1, 2) if ctx.has(index)]
+        return _clipped(x, ctx.float("min", lowest), ctx.float("max", -lowest))
+    given = [index for index, bound in enumerate(bounds, 1) if bound is not None]
     for index in given:
         if ctx.shape(index) not in ((), (1,)):
             ctx.fail("scalar bounds", f"shape {list(ctx.shape(index))}")
-    if ctx.dtype(0).kind not in "iu" and all(ctx.tensor(index).array is not None for index in given):
+    if x.dtype.kind not in "iu" and all(ctx.tensor(index).array is not None for index in given):
         low, high = (float(ctx.array(i, "bound").item()) if i in given else s * np.inf for i, s in ((1, -1), (2, 1)))
-        return ctx.emit(ew.ClipOp, data, **_bounds(low, high))
-    for index in given:
-        data = ctx.emit(ew.MaximumOp if index == 1 else ew.MinimumOp, data, ctx.value(index))
-    if not given:
-        return _copy(ctx)
-    if shape_of(data) != ctx.shape(0):
-        ctx.fail("bounds that keep the shape", f"shape {list(shape_of(data))}")
-    return data
+        return _clipped(x, low, high)
+    result = elementwise.between(x, *(term(ctx, index) if index in given else None for index in (1, 2)))
+    if result.shape != x.shape:
+        ctx.fail("bounds that keep the shape", f"shape {list(result.shape)}")
+    return result if given else x.apply(ew.CopyOp)
 
 
-def _bounds(low: float, high: float) -> dict[str, float]:
-    return {"a_min": min(low, high), "a_max": high}
+def _clipped(x: Term, low: float, high: float) -> Term:
+    return x.clip(min(low, high), high)
+
+
+def _shifted(x: Term, distance: Term, direction: str) -> Term:
+    return x.apply(logic.LeftShiftOp if direction == "LEFT" else logic.RightShiftOp, distance)
+
+
+def _remainder(a: Term, b: Term, fmod: bool) -> Term:
+    """With the sign of the divisor, with `fmod` that of the dividend."""
+    return a.apply(division.ModOp if fmod else division.FloorModOp, b)
 
 
 TABLE = {
-    "Abs": Converter(elementwise(ew.AbsOp)),
-    "Acos": Converter(elementwise(ew.AcosOp)),
-    "Acosh": Converter(elementwise(ew.AcoshOp)),
-    "Add": Converter(elementwise(ew.AddOp)),
-    "Asin": Converter(elementwise(ew.AsinOp)),
-    "Asinh": Converter(elementwise(ew.AsinhOp)),
-    "Atan": Converter(elementwise(ew.AtanOp)),
-    "Atanh": Converter(elementwise(ew.AtanhOp)),
-    "BitwiseNot": Converter(elementwise(ew.BitwiseNotOp)),
-    "Ceil": Converter(elementwise(ew.CeilOp)),
-    "Clip": Converter(clip),
-    "Cos": Converter(elementwise(ew.CosOp)),
-    "Cosh": Converter(elementwise(ew.CoshOp)),
-    "Div": Converter(elementwise(ew.DivideOp)),
-    "Equal": Converter(elementwise(ew.EqualOp)),
-    "Erf": Converter(elementwise(ew.ErfOp)),
-    "Exp": Converter(elementwise(ew.ExpOp)),
-    "Floor": Converter(elementwise(ew.FloorOp)),
-    "Greater": Converter(elementwise(ew.GreaterOp)),
-    "Identity": Converter(identity),
-    "IsInf": Converter(isinf),
-    "IsNaN": Converter(elementwise(ew.IsNanOp)),
-    "Less": Converter(elementwise(ew.LessOp)),
-    "Log": Converter(elementwise(ew.LogOp)),
-    "Max": Converter(variadic(ew.MaximumOp)),
-    "Min": Converter(variadic(ew.MinimumOp)),
-    "Mul": Converter(elementwise(ew.MultiplyOp)),
-    "Neg": Converter(elementwise(ew.NegativeOp)),
-    "Not": Converter(elementwise(ew.LogicalNotOp)),
-    "Pow": Converter(power),
-    "Relu": Converter(elementwise(ew.ReluOp)),
-    "Round": Converter(elementwise(ew.RoundOp)),
-    "Sigmoid": Converter(elementwise(ew.SigmoidOp)),
-    "Sign": Converter(elementwise(ew.SignOp)),
-    "Sin": Converter(elementwise(ew.SinOp)),
-    "Sinh": Converter(elementwise(ew.SinhOp)),
-    "Sqrt": Converter(elementwise(ew.SqrtOp)),
-    "Sub": Converter(elementwise(ew.SubtractOp)),
-    "Sum": Converter(variadic(ew.AddOp)),
-    "Tan": Converter(elementwise(ew.TanOp)),
-    "Tanh": Converter(elementwise(ew.TanhOp)),
+    "Abs": row(ew.AbsOp, "X"),
+    "Acos": row(ew.AcosOp, "input"),
+    "Acosh": row(ew.AcoshOp, "input"),
+    "Add": _binary(ew.AddOp),
+    "And": _binary(logic.LogicalAndOp),
+    "Asin": row(ew.AsinOp, "input"),
+    "Asinh": row(ew.AsinhOp, "input"),
+    "Atan": row(ew.AtanOp, "input"),
+    "Atanh": row(ew.AtanhOp, "input"),
+    "BitShift": row(_shifted, "X Y", direction=Word(among=("LEFT", "RIGHT"))),
+    "BitwiseAnd": row(logic.BitwiseAndOp, "A B"),
+    "BitwiseNot": row(ew.BitwiseNotOp, "X"),
+    "BitwiseOr": row(logic.BitwiseOrOp, "A B"),
+    "BitwiseXor": row(logic.BitwiseXorOp, "A B"),
+    "Ceil": row(ew.CeilOp, "X"),
+    "Clip": row(_clip, "input min:tensor? max:tensor?"),
+    "Cos": row(ew.CosOp, "input"),
+    "Cosh": row(ew.CoshOp, "input"),
+    "Div": _binary(ew.DivideOp),
+    "Equal": _binary(ew.EqualOp),
+    "Erf": row(ew.ErfOp, "input"),
+    "Exp": row(ew.ExpOp, "input"),
+    "Floor": row(ew.FloorOp, "X"),
+    "Greater": _binary(ew.GreaterOp),
+    "GreaterOrEqual": row(logic.GreaterEqualOp, "A B"),
+    "Identity": row(_identity, "input:tensor"),
+    "IsInf": row(
+        elementwise.infinite, "X", below=Flag(True, name="detect_negative"), above=Flag(True, name="detect_positive")
+    ),
+    "IsNaN": row(ew.IsNanOp, "X"),
+    "Less": _binary(ew.LessOp),
+    "LessOrEqual": row(logic.LessEqualOp, "A B"),
+    "Log": row(ew.LogOp, "input"),
+    "Max": row(elementwise.combined(ew.MaximumOp), "data_0 more*"),
+    "Mean": row(elementwise.mean, "data_0 more*"),
+    "Min": row(elementwise.combined(ew.MinimumOp), "data_0 more*"),
+    "Mod": row(_remainder, "A B", fmod=Flag(False, others=None)),
+    "Mul": _binary(ew.MultiplyOp),
+    "Neg": row(ew.NegativeOp, "X"),
+    "Not": row(ew.LogicalNotOp, "X"),
+    "Or": _binary(logic.LogicalOrOp),
+    "Pow": _binary(_power),
+    "Reciprocal": row(elementwise.reciprocal, "X"),
+    "Relu": row(ew.ReluOp, "X"),
+    "Round": row(ew.RoundOp, "X"),
+    "Sigmoid": row(ew.SigmoidOp, "X"),
+    "Sign": row(ew.SignOp, "input"),
+    "Sin": row(ew.SinOp, "input"),
+    "Sinh": row(ew.SinhOp, "input"),
+    "Sqrt": row(ew.SqrtOp, "X"),
+    "Sub": _binary(ew.SubtractOp),
+    "Sum": row(elementwise.combined(ew.AddOp), "data_0 more*"),
+    "Tan": row(ew.TanOp, "input"),
+    "Tanh": row(ew.TanhOp, "input"),
+    "Where": row(logic.WhereOp, "condition X Y"),
+    "Xor": _binary(logic.LogicalXorOp),
 }

@@ -2,83 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.numerics import is_float
-from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import ReshapeOp
-from ..importing.converter import Converter, Result
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.attributes import Element, Flag
+from ..importing.converter import Result
+from ..importing.rows import row
+from ..importing.tensor import Tensor
 from ..importing.terms import Term, maximum, minimum, term, where
-from ..meanings import formulas
-from ..meanings.special_functions import erfc
+from ..meanings import elementwise, formulas, special_functions
 from .context import Context
 
 
-def _of(op: type[Operator], count: int = 1) -> Converter[Context]:
-    """The converter of an operator that needs no attributes."""
-    return Converter(lambda ctx: ctx.emit(op, *[ctx.value(index) for index in range(count)]))
+def same(*values: Tensor) -> tuple[Tensor, ...]:
+    """Values under other names."""
+    return values
 
 
-def _unary(function: Callable[[Term], Term]) -> Converter[Context]:
-    return Converter(lambda ctx: function(term(ctx, 0)).value)
+def _cast(x: Term, dtype: np.dtype[np.generic], truncate: bool) -> Term:
+    if truncate and is_float(x.dtype) and is_float(dtype) and dtype.itemsize < x.dtype.itemsize:
+        x.ctx.fail("floats that are rounded", "ones that are cut off")
+    return elementwise.cast(x, dtype)
 
 
-def _binary(function: Callable[[Term, Term], Term]) -> Converter[Context]:
-    return Converter(lambda ctx: function(term(ctx, 0), term(ctx, 1)).value)
-
-
-def same(ctx: Context) -> Result:
-    """The value under another name."""
-    return ctx.tensor(0)
-
-
-def all_same(ctx: Context) -> tuple[Result, ...]:
-    return tuple(ctx.tensor(index) for index in range(len(ctx.inputs)))
-
-
-def div(ctx: Context) -> SSAValue:
-    """Of integers towards zero."""
-    op = division.TruncDivideOp if ctx.dtype(0).kind in "iu" else ew.DivideOp
-    return ctx.emit(op, ctx.value(0), ctx.value(1))
-
-
-def cast(ctx: Context) -> SSAValue:
-    """Floats as integers towards zero, all but 0 as true."""
-    value, dtype = ctx.value(0), ctx.element("DstT")
-    floats = is_float(dtype_of(value)) and is_float(dtype)
-    if ctx.flag("Truncate") and floats and dtype.itemsize < dtype_of(value).itemsize:
-        ctx.fail("floats that are rounded", "ones that are cut off")
-    return ctx.emit(ew.CopyOp, value) if dtype_of(value) == dtype else ctx.emit(ew.CastOp, value, dtype=dtype.name)
-
-
-def bitcast(ctx: Context) -> SSAValue:
-    """The same bytes as another type of the same size."""
-    value, new = ctx.value(0), ctx.element("type")
-    if dtype_of(value).itemsize != new.itemsize:
-        ctx.fail(f"an element type of {dtype_of(value).itemsize} bytes", new.name)
-    return ctx.emit(ew.ReinterpretOp, value, dtype=new.name)
-
-
-def select(ctx: Context) -> SSAValue:
-    """`where`; a condition of one dimension may choose rows."""
-    condition, x, y = ctx.values()
-    rank = len(shape_of(x))
-    if len(shape_of(condition)) == 1 < rank:
-        condition = ctx.emit(ReshapeOp, condition, newshape=(*shape_of(condition), *[1] * (rank - 1)))
-    return ctx.emit(logic.WhereOp, condition, x, y)
-
-
-def add_n(ctx: Context) -> SSAValue:
-    first, *others = ctx.values()
-    total = reduce(lambda sum_, value: ctx.emit(ew.AddOp, sum_, value), others, first)
-    return total if others else ctx.emit(ew.CopyOp, first)
+def _product_or_zero(x: Term, y: Term) -> Term:
+    """x y; 0 where `y` is 0, whatever `x` is."""
+    return where(y.equal(0.0), 0.0, x * y)
 
 
 def _xdivy(x: Term, y: Term) -> Term:
@@ -86,112 +39,109 @@ def _xdivy(x: Term, y: Term) -> Term:
     return where(zero, 0.0, x / where(zero, 1.0, y))
 
 
-def _difference(x: Term, y: Term) -> Term:
-    """The square of the difference."""
-    difference = x - y
-    return difference * difference
+def _clip(x: Term, low: Term, high: Term) -> Term:
+    """Numbers brought into a range; of bounds that cross the lower one wins."""
+    return maximum(minimum(x, high), low)
 
 
-def clip(ctx: Context) -> SSAValue:
-    return minimum(maximum(term(ctx, 0), term(ctx, 1)), term(ctx, 2)).value
-
-
-def truth(ctx: Context) -> Result:
+def truth(ctx: Context, condition: Tensor) -> Result:
     """The truth of a condition: itself, else that a number is not 0, or that a tensor has elements."""
-    if ctx.dtype(0) == np.bool_:
-        return ctx.tensor(0)
-    if ctx.shape(0):
-        extents = ctx.shape(0)
+    if condition.dtype == np.bool_:
+        return condition
+    if extents := ctx.shape(0):
         return np.asarray(all(extent != 0 for extent in extents))
-    return ctx.emit(logic.NotEqualOp, ctx.value(0), ctx.number(0, ctx.dtype(0).name))
+    return term(ctx, 0).apply(logic.NotEqualOp, 0).value
 
 
-def is_number(ctx: Context) -> SSAValue:
+def is_number(ctx: Context, branch: Term) -> Term:
     """True where a number asks for the branch."""
-    return ctx.emit(ew.EqualOp, ctx.value(0), ctx.number(ctx.node.number, ctx.dtype(0).name))
+    return branch.equal(ctx.node.number)
 
 
 TABLE = {
-    "Abs": _of(ew.AbsOp),
-    "Acos": _of(ew.AcosOp),
-    "Acosh": _of(ew.AcoshOp),
-    "Add": _of(ew.AddOp, 2),
-    "AddN": Converter(add_n),
-    "AddV2": _of(ew.AddOp, 2),
-    "Asin": _of(ew.AsinOp),
-    "Asinh": _of(ew.AsinhOp),
-    "AssignAdd": _of(ew.AddOp, 2),
-    "AssignAddVariableOp": _of(ew.AddOp, 2),
-    "AssignSub": _of(ew.SubtractOp, 2),
-    "AssignSubVariableOp": _of(ew.SubtractOp, 2),
-    "Atan": _of(ew.AtanOp),
-    "Atan2": _of(ew.Atan2Op, 2),
-    "Atanh": _of(ew.AtanhOp),
-    "Bitcast": Converter(bitcast),
-    "BitwiseAnd": _of(logic.BitwiseAndOp, 2),
-    "BitwiseOr": _of(logic.BitwiseOrOp, 2),
-    "BitwiseXor": _of(logic.BitwiseXorOp, 2),
-    "Cast": Converter(cast),
-    "Ceil": _of(ew.CeilOp),
-    "ClipByValue": Converter(clip),
-    "Cos": _of(ew.CosOp),
-    "Cosh": _of(ew.CoshOp),
-    "Div": Converter(div),
-    "DivNoNan": _binary(formulas.quotient_or_zero),
-    "Equal": _of(ew.EqualOp, 2),
-    "Erf": _of(ew.ErfOp),
-    "Erfc": _unary(erfc),
-    "Exp": _of(ew.ExpOp),
-    "Expm1": _of(ew.Expm1Op),
-    "Floor": _of(ew.FloorOp),
-    "FloorDiv": _of(division.FloorDivideOp, 2),
-    "FloorMod": _of(division.FloorModOp, 2),
-    "Greater": _of(ew.GreaterOp, 2),
-    "GreaterEqual": _of(logic.GreaterEqualOp, 2),
-    "IdentityN": Converter(all_same),
-    "Inv": _unary(lambda x: 1.0 / x),
-    "Invert": _of(ew.BitwiseNotOp),
-    "IsFinite": _of(ew.IsFiniteOp),
-    "IsInf": _of(ew.IsInfOp),
-    "IsNan": _of(ew.IsNanOp),
-    "LeftShift": _of(logic.LeftShiftOp, 2),
-    "Less": _of(ew.LessOp, 2),
-    "LessEqual": _of(logic.LessEqualOp, 2),
-    "Log": _of(ew.LogOp),
-    "Log1p": _of(ew.Log1pOp),
-    "LogicalAnd": _of(logic.LogicalAndOp, 2),
-    "LogicalNot": _of(ew.LogicalNotOp),
-    "LogicalOr": _of(logic.LogicalOrOp, 2),
-    "Maximum": _of(ew.MaximumOp, 2),
-    "Minimum": _of(ew.MinimumOp, 2),
-    "Mod": _of(division.TruncModOp, 2),
-    "Mul": _of(ew.MultiplyOp, 2),
-    "MulNoNan": _binary(lambda x, y: where(y.equal(0.0), 0.0, x * y)),
-    "Neg": _of(ew.NegativeOp),
-    "NotEqual": _of(logic.NotEqualOp, 2),
-    "OnesLike": _of(ew.OnesLikeOp),
-    "Pow": _of(ew.PowerOp, 2),
-    "RealDiv": _of(ew.DivideOp, 2),
-    "Reciprocal": _unary(lambda x: 1.0 / x),
-    "RightShift": _of(logic.RightShiftOp, 2),
-    "Rint": _of(ew.RoundOp),
-    "Round": _of(ew.RoundOp),
-    "Rsqrt": _of(ew.RsqrtOp),
-    "Select": Converter(select),
-    "SelectV2": _of(logic.WhereOp, 3),
-    "Sign": _of(ew.SignOp),
-    "Sin": _of(ew.SinOp),
-    "Sinh": _of(ew.SinhOp),
-    "Sqrt": _of(ew.SqrtOp),
-    "Square": _unary(lambda x: x * x),
-    "SquaredDifference": _binary(_difference),
-    "Sub": _of(ew.SubtractOp, 2),
-    "Tan": _of(ew.TanOp),
-    "Tanh": _of(ew.TanhOp),
-    "TruncateDiv": Converter(div),
-    "TruncateMod": _of(division.TruncModOp, 2),
-    "Xdivy": _binary(_xdivy),
-    "Xlog1py": _binary(partial(formulas.times_log1p, nan=False)),
-    "Xlogy": _binary(partial(formulas.times_log, nan=False)),
-    "ZerosLike": _of(ew.ZerosLikeOp),
+    "Abs": row(ew.AbsOp, "x"),
+    "Acos": row(ew.AcosOp, "x"),
+    "Acosh": row(ew.AcoshOp, "x"),
+    "Add": row(ew.AddOp, "x y"),
+    "AddN": row(elementwise.combined(ew.AddOp), "inputs more*"),
+    "AddV2": row(ew.AddOp, "x y"),
+    "Asin": row(ew.AsinOp, "x"),
+    "Asinh": row(ew.AsinhOp, "x"),
+    "AssignAdd": row(ew.AddOp, "x y"),
+    "AssignAddVariableOp": row(ew.AddOp, "x y"),
+    "AssignSub": row(ew.SubtractOp, "x y"),
+    "AssignSubVariableOp": row(ew.SubtractOp, "x y"),
+    "Atan": row(ew.AtanOp, "x"),
+    "Atan2": row(ew.Atan2Op, "x y"),
+    "Atanh": row(ew.AtanhOp, "x"),
+    "Bitcast": row(elementwise.bitcast, "input", dtype=Element(name="type")),
+    "BitwiseAnd": row(logic.BitwiseAndOp, "x y"),
+    "BitwiseOr": row(logic.BitwiseOrOp, "x y"),
+    "BitwiseXor": row(logic.BitwiseXorOp, "x y"),
+    "Cast": row(_cast, "x", dtype=Element(name="DstT"), truncate=Flag(False, name="Truncate")),
+    "Ceil": row(ew.CeilOp, "x"),
+    "ClipByValue": row(_clip, "t clip_value_min clip_value_max"),
+    "Cos": row(ew.CosOp, "x"),
+    "Cosh": row(ew.CoshOp, "x"),
+    "Digamma": row(special_functions.digamma, "x"),
+    "Div": row(ew.DivideOp, "x y"),
+    "DivNoNan": row(formulas.quotient_or_zero, "x y"),
+    "Equal": row(ew.EqualOp, "x y"),
+    "Erf": row(ew.ErfOp, "x"),
+    "Erfc": row(special_functions.erfc, "x"),
+    "Erfinv": row(special_functions.erf_inverse, "x"),
+    "Exp": row(ew.ExpOp, "x"),
+    "Expm1": row(ew.Expm1Op, "x"),
+    "Floor": row(ew.FloorOp, "x"),
+    "FloorDiv": row(division.FloorDivideOp, "x y"),
+    "FloorMod": row(division.FloorModOp, "x y"),
+    "Greater": row(ew.GreaterOp, "x y"),
+    "GreaterEqual": row(logic.GreaterEqualOp, "x y"),
+    "IdentityN": row(same, "input:tensor*"),
+    "Inv": row(elementwise.reciprocal, "x"),
+    "Invert": row(ew.BitwiseNotOp, "x"),
+    "IsFinite": row(ew.IsFiniteOp, "x"),
+    "IsInf": row(ew.IsInfOp, "x"),
+    "IsNan": row(ew.IsNanOp, "x"),
+    "LeftShift": row(logic.LeftShiftOp, "x y"),
+    "Less": row(ew.LessOp, "x y"),
+    "LessEqual": row(logic.LessEqualOp, "x y"),
+    "Lgamma": row(special_functions.log_gamma, "x"),
+    "Log": row(ew.LogOp, "x"),
+    "Log1p": row(ew.Log1pOp, "x"),
+    "LogicalAnd": row(logic.LogicalAndOp, "x y"),
+    "LogicalNot": row(ew.LogicalNotOp, "x"),
+    "LogicalOr": row(logic.LogicalOrOp, "x y"),
+    "Maximum": row(ew.MaximumOp, "x y"),
+    "Minimum": row(ew.MinimumOp, "x y"),
+    "Mod": row(division.TruncModOp, "x y"),
+    "Mul": row(ew.MultiplyOp, "x y"),
+    "MulNoNan": row(_product_or_zero, "x y"),
+    "Neg": row(ew.NegativeOp, "x"),
+    "NotEqual": row(logic.NotEqualOp, "x y"),
+    "OnesLike": row(ew.OnesLikeOp, "x"),
+    "Pow": row(ew.PowerOp, "x y"),
+    "RealDiv": row(ew.DivideOp, "x y"),
+    "Reciprocal": row(elementwise.reciprocal, "x"),
+    "RightShift": row(logic.RightShiftOp, "x y"),
+    "Rint": row(ew.RoundOp, "x"),
+    "Round": row(ew.RoundOp, "x"),
+    "Rsqrt": row(ew.RsqrtOp, "x"),
+    "Select": row(elementwise.choice_of_rows, "condition x y"),
+    "SelectV2": row(logic.WhereOp, "condition x y"),
+    "Sign": row(ew.SignOp, "x"),
+    "Sin": row(ew.SinOp, "x"),
+    "Sinh": row(ew.SinhOp, "x"),
+    "Sqrt": row(ew.SqrtOp, "x"),
+    "Square": row(elementwise.square, "x"),
+    "SquaredDifference": row(elementwise.squared_difference, "x y"),
+    "Sub": row(ew.SubtractOp, "x y"),
+    "Tan": row(ew.TanOp, "x"),
+    "Tanh": row(ew.TanhOp, "x"),
+    "TruncateDiv": row(ew.DivideOp, "x y"),
+    "TruncateMod": row(division.TruncModOp, "x y"),
+    "Xdivy": row(_xdivy, "x y"),
+    "Xlog1py": row(partial(formulas.times_log1p, nan=False), "x y"),
+    "Xlogy": row(partial(formulas.times_log, nan=False), "x y"),
+    "ZerosLike": row(ew.ZerosLikeOp, "x"),
 }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from math import pi, prod
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -19,48 +18,26 @@ from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import Size, same, symbols_of
+from ..importing.attributes import Float, Int
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.products import product, reshaped
+from ..importing.rows import row
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, log, maximum, minimum, once, sqrt
+from ..importing.terms import Term, log, maximum, minimum, sqrt
 from ..meanings.activations import hard_shrink, soft_shrink
-from ..meanings.formulas import log_add_exp, step
+from ..meanings.formulas import degrees, log_add_exp, radians, step
 from ..meanings.pools import ADAPTIVE_MAX, adaptive_pool
 from ..meanings.windows import with_batch, without_batch
 from .context import Context
-from .elementwise import of_two
-from .promotion import common_type, floating, operand
+from .elementwise import of_floats
+from .promotion import meeting
 from .shaping import cut, shaped
+from .special import cross
 
 
-def _function(function: Callable[[Context, Term], Term]) -> Converter[Context]:
-    """A function of one tensor, in floats."""
-
-    def convert(ctx: Context) -> SSAValue:
-        data = operand(ctx, "self", floating(ctx.dtype_of("self")))
-        return once(partial(function, ctx))(data).value
-
-    return Converter(convert)
-
-
-def _logit(ctx: Context, x: Term) -> Term:
-    if ctx.given("eps"):
-        x = maximum(minimum(x, 1.0 - ctx.float("eps", 0.0)), ctx.float("eps", 0.0))
+def _logit(x: Term, eps: float | None) -> Term:
+    x = x if eps is None else maximum(minimum(x, 1.0 - eps), eps)
     return log(x / (-x + 1.0))
-
-
-def _heaviside(ctx: Context) -> SSAValue:
-    x = ctx.term("self")
-    return step(x, operand(ctx, "values", x.dtype)).value
-
-
-def _shift(left: bool) -> Converter[Context]:
-    def convert(ctx: Context) -> SSAValue:
-        dtype = common_type(ctx, ("self", "other"))
-        op = LeftShiftOp if left else RightShiftOp
-        return operand(ctx, "self", dtype).apply(op, operand(ctx, "other", dtype)).value
-
-    return Converter(convert)
 
 
 def _adaptive_max(rank: int) -> Converter[Context]:
@@ -188,17 +165,6 @@ def _unique(ctx: Context) -> tuple[Result, ...]:
     )
 
 
-def _cross(ctx: Context) -> SSAValue:
-    a, b = ctx.term("self"), ctx.term("other")
-    axis = ctx.axis("dim", len(a.shape), -1)
-    order = [np.asarray(places) for places in ((1, 2, 0), (2, 0, 1))]
-    left, right = (
-        [Term(ctx, ctx.emit(TakeOp, x.value, ctx.constant(places, "axes"), axis=axis)) for places in order]
-        for x in (a, b)
-    )
-    return (left[0] * right[1] - left[1] * right[0]).value
-
-
 def _weight_norm(ctx: Context) -> SSAValue:
     """A direction of length 1 for each index of an axis, times its length."""
     v, g, axis = ctx.term("v"), ctx.term("g"), ctx.int("dim", 0)
@@ -236,17 +202,22 @@ def _inverse(ctx: Context) -> SSAValue:
     return ctx.emit(InverseOp, ctx.of("A"))
 
 
-def _frac(ctx: Context, x: Term) -> Term:
+def _frac(x: Term) -> Term:
     return x - x.apply(ew.TruncOp)
 
 
 TABLE: dict[str, Converter[Context]] = {
-    "aten.__lshift__.Scalar": _shift(left=True),
-    "aten.__lshift__.Tensor": _shift(left=True),
-    "aten.__rshift__.Scalar": _shift(left=False),
-    "aten.__rshift__.Tensor": _shift(left=False),
-    **{f"aten.bitwise_left_shift.{form}": _shift(left=True) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
-    **{f"aten.bitwise_right_shift.{form}": _shift(left=False) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
+    "aten.__lshift__.Scalar": meeting(LeftShiftOp),
+    "aten.__lshift__.Tensor": meeting(LeftShiftOp),
+    "aten.__rshift__.Scalar": meeting(RightShiftOp),
+    "aten.__rshift__.Tensor": meeting(RightShiftOp),
+    **{
+        f"aten.bitwise_left_shift.{form}": meeting(LeftShiftOp) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")
+    },
+    **{
+        f"aten.bitwise_right_shift.{form}": meeting(RightShiftOp)
+        for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")
+    },
     "aten._unique2.default": Converter(_unique, unread={"sorted": "what is sorted is right, too"}),
     "aten._weight_norm.default": Converter(_weight_norm),
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),
@@ -256,21 +227,21 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.col2im.default": Converter(_col2im),
     "aten.count_nonzero.default": Converter(_count_nonzero),
     "aten.count_nonzero.dim_IntList": Converter(_count_nonzero),
-    "aten.deg2rad.default": _function(lambda ctx, x: x * (pi / 180)),
-    "aten.frac.default": _function(_frac),
-    "aten.hardshrink.default": _function(lambda ctx, x: hard_shrink(x, ctx.float("lambd", 0.5))),
-    "aten.heaviside.default": Converter(_heaviside),
-    "aten.hypot.default": of_two(lambda a, b: a.apply(ew.HypotOp, b)),
+    "aten.deg2rad.default": of_floats(radians),
+    "aten.frac.default": of_floats(_frac),
+    "aten.hardshrink.default": of_floats(hard_shrink, bound=Float(0.5, name="lambd")),
+    "aten.heaviside.default": meeting(step, "self", beside="values"),
+    "aten.hypot.default": meeting(ew.HypotOp),
     "aten.im2col.default": Converter(_im2col),
     "aten.kthvalue.default": Converter(_kth),
-    "aten.linalg_cross.default": Converter(_cross),
+    "aten.linalg_cross.default": row(cross, "self other", axis=Int(-1, name="dim")),
     "aten.linalg_det.default": Converter(_determinant),
     "aten.linalg_inv.default": Converter(_inverse),
     "aten.logcumsumexp.default": Converter(_logcumsumexp),
-    "aten.logit.default": _function(_logit),
+    "aten.logit.default": of_floats(_logit, eps=Float(None)),
     "aten.median.dim": Converter(_median),
-    "aten.rad2deg.default": _function(lambda ctx, x: x * (180 / pi)),
-    "aten.softshrink.default": _function(lambda ctx, x: soft_shrink(x, ctx.float("lambd", 0.5))),
+    "aten.rad2deg.default": of_floats(degrees),
+    "aten.softshrink.default": of_floats(soft_shrink, bound=Float(0.5, name="lambd")),
     "aten.take.default": Converter(_take),
     "aten.tensordot.default": Converter(_tensordot),
 }

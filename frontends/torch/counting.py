@@ -12,17 +12,20 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.cumulative import CumsumOp
 from ...dialects.relay.detection import NonMaxSuppressionOp
 from ...dialects.relay.indexing import AdvIndexOp, ArgwhereOp
-from ...dialects.relay.logic import GreaterEqualOp, LessEqualOp, LogicalAndOp, LogicalOrOp
+from ...dialects.relay.logic import GreaterEqualOp, LessEqualOp, LogicalAndOp
 from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp
 from ...dialects.relay.sorting import ArgsortOp, SearchSortedOp
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, ReshapeOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr
+from ..importing.attributes import Flag, Float
 from ..importing.converter import Converter, Narrowed
 from ..importing.indices import check_indices
 from ..importing.products import product
+from ..importing.rows import row
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, absolute, maximum, minimum, places, where
+from ..importing.terms import Term, maximum, minimum, places, where
+from ..meanings.elementwise import is_close
 from .context import Context
 from .promotion import FLOAT, LONG, cast_to, number_term
 from .shaping import broadcast, cut, shaped
@@ -203,22 +206,6 @@ def _where_true(ctx: Context) -> tuple[Narrowed, ...]:
     return tuple(Narrowed(shaped(ctx, column, (rows,)), number) for column in columns)
 
 
-def _is_close(ctx: Context) -> SSAValue:
-    a, b = ctx.term("self"), ctx.term("other")
-    if a.dtype.kind == "b":
-        return a.equal(b).value
-    wide = a.dtype if a.dtype.kind == "f" and a.dtype.itemsize > FLOAT.itemsize else FLOAT
-    most = absolute(b).to(wide) * ctx.float("rtol", 1e-5) + ctx.float("atol", 1e-8)
-    near = absolute(a - b).to(wide) <= most
-    if a.dtype.kind in "iu":
-        return near.value
-    finite = b.apply(ew.IsFiniteOp)
-    result = near.apply(LogicalAndOp, finite).apply(LogicalOrOp, a.equal(b))
-    if ctx.flag("equal_nan"):
-        result = result.apply(LogicalOrOp, a.apply(ew.IsNanOp).apply(LogicalAndOp, b.apply(ew.IsNanOp)))
-    return result.value
-
-
 TABLE: dict[str, Converter[Context]] = {
     "aten._embedding_bag.default": Converter(_embedding_bag),
     "aten._embedding_bag_forward_only.default": Converter(_embedding_bag),
@@ -226,7 +213,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.embedding_bag.default": Converter(_embedding_bag),
     "aten.embedding_bag.padding_idx": Converter(_embedding_bag),
     "aten.histc.default": Converter(_histc),
-    "aten.isclose.default": Converter(_is_close),
+    "aten.isclose.default": row(is_close, "self other", rtol=Float(1e-5), atol=Float(1e-8), equal_nan=Flag(False)),
     "aten.nonzero_numpy.default": Converter(_where_true),
     "aten.repeat_interleave.Tensor": Converter(_repeat_by_tensor),
     "aten.repeat_interleave.self_Tensor": Converter(_repeat_by_tensor),

@@ -2,115 +2,98 @@
 
 from __future__ import annotations
 
-import numpy as np
-from xdsl.ir import SSAValue
+from collections.abc import Callable
+from typing import Any
 
-from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.normalization import LogSoftmaxOp
 from ...dialects.relay.transform import BroadcastToOp, TakeOp
+from ..importing.attributes import Flag, Float, Int
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, constant, exp, log, log1p, maximum, minimum, sqrt, where
+from ..importing.rows import row
+from ..importing.terms import Term, absolute, exp, log, log1p, maximum, minimum, sqrt, where
+from ..meanings.elementwise import squared_difference
 from .context import Context
 from .normalization import norm_of
-from .promotion import LONG, common_type, floating, operand
-from .shaping import shaped
+from .promotion import LONG, floating, meeting
+
+_REDUCTION = Int(1)
 
 
-def reduced(ctx: Context, each: Term) -> SSAValue:
+def reduced(each: Term, reduction: int) -> Term:
     """The losses of all elements as `reduction` says: 0 each, 1 their mean, 2 their sum."""
-    how = ctx.int("reduction", 1)
-    if how == 0:
-        return each.value
     axes = tuple(range(len(each.shape)))
-    return (
-        each.apply(reduce.MeanOp if how == 1 else reduce.SumOp, axis=axes, keepdims=False).value if axes else each.value
-    )
+    if not reduction or not axes:
+        return each
+    return each.apply(reduce.MeanOp if reduction == 1 else reduce.SumOp, axis=axes, keepdims=False)
 
 
-def _meeting(ctx: Context, *names: str) -> list[Term]:
-    """Arguments in the element type of floats in which they meet."""
-    dtype = floating(common_type(ctx, names))
-    return [operand(ctx, name, dtype) for name in names]
+def _loss(
+    function: Callable[..., Term], names: str = "self target", beside: str = "", **attributes: Any
+) -> Converter[Context]:
+    """The row of a loss of arguments in the element type of floats in which they meet."""
+
+    def computed(*operands: Term | None, reduction: int, **options: Any) -> Term:
+        return reduced(function(*operands, **options), reduction)
+
+    return meeting(computed, names, beside=beside, dtype=floating, reduction=_REDUCTION, **attributes)
 
 
-def _mse(ctx: Context) -> SSAValue:
-    x, y = _meeting(ctx, "self", "target")
-    difference = x - y
-    return reduced(ctx, difference * difference)
+def _l1(x: Term, y: Term) -> Term:
+    return absolute(x - y)
 
 
-def _l1(ctx: Context) -> SSAValue:
-    x, y = _meeting(ctx, "self", "target")
-    return reduced(ctx, absolute(x - y))
+def _huber(x: Term, y: Term, bound: float) -> Term:
+    """Square near 0, straight further out."""
+    distance = absolute(x - y)
+    return where(distance < bound, distance * distance * 0.5, (distance - 0.5 * bound) * bound)
 
 
-def _huber(name: str, scaled: bool) -> Converter[Context]:
-    """Square near 0, straight further out; `smooth_l1` is divided by the place where that changes."""
-
-    def convert(ctx: Context) -> SSAValue:
-        bound = ctx.float(name, 1.0)
-        x, y = _meeting(ctx, "self", "target")
-        distance = absolute(x - y)
-        if bound == 0.0:
-            return reduced(ctx, distance)
-        each = where(distance < bound, distance * distance * 0.5, (distance - 0.5 * bound) * bound)
-        return reduced(ctx, each / bound if scaled else each)
-
-    return Converter(convert)
+def _smooth_l1(x: Term, y: Term, bound: float) -> Term:
+    """The Huber loss divided by the place where it becomes straight."""
+    return absolute(x - y) if bound == 0.0 else _huber(x, y, bound) / bound
 
 
-def _binary_cross_entropy(ctx: Context) -> SSAValue:
+def _binary_cross_entropy(x: Term, y: Term, weight: Term | None, of_positives: Term | None) -> Term:
     """Of logits: max(x, 0) - x y + log(1 + exp(-|x|))."""
-    x, y = _meeting(ctx, "self", "target")
-    lower = (exp(-absolute(x)) + 1.0).apply(ew.LogOp)
-    if ctx.given("pos_weight"):
-        weight = (ctx.term("pos_weight") - 1.0) * y + 1.0
-        each = (-y + 1.0) * x + weight * (lower + maximum(-x, 0.0))
+    lower = log(exp(-absolute(x)) + 1.0)
+    if of_positives is not None:
+        each = (-y + 1.0) * x + ((of_positives - 1.0) * y + 1.0) * (lower + maximum(-x, 0.0))
     else:
         each = maximum(x, 0.0) - x * y + lower
-    return reduced(ctx, each * ctx.term("weight") if ctx.given("weight") else each)
+    return each if weight is None else each * weight
 
 
-def _of_probabilities(ctx: Context) -> SSAValue:
+def _of_probabilities(x: Term, y: Term, weight: Term | None) -> Term:
     """Binary cross entropy; logarithms are at least -100, as torch has it."""
-    x, y = _meeting(ctx, "self", "target")
     logs = [maximum(log(part), -100.0) for part in (x, -x + 1.0)]
     each = -(y * logs[0] + (-y + 1.0) * logs[1])
-    return reduced(ctx, each * ctx.term("weight") if ctx.given("weight") else each)
+    return each if weight is None else each * weight
 
 
-def _soft_margin(ctx: Context) -> SSAValue:
-    x, y = _meeting(ctx, "self", "target")
-    return reduced(ctx, log1p(exp(-(x * y))))
+def _soft_margin(x: Term, y: Term) -> Term:
+    return log1p(exp(-(x * y)))
 
 
-def _margin_ranking(ctx: Context) -> SSAValue:
+def _margin_ranking(a: Term, b: Term, y: Term, margin: float) -> Term:
     """The distance from the order of two inputs that the target, 1 or -1, says, to one at a margin."""
-    a, b, y = _meeting(ctx, "input1", "input2", "target")
-    return reduced(ctx, maximum(-(y * (a - b)) + ctx.float("margin", 0.0), 0.0))
+    return maximum(-(y * (a - b)) + margin, 0.0)
 
 
-def _hinge(ctx: Context) -> SSAValue:
+def _hinge(x: Term, y: Term, margin: float) -> Term:
     """The input where the target is 1, and what it lacks of a margin where the target is -1."""
-    x, y = _meeting(ctx, "self", "target")
-    margin = where(y.equal(1.0), 0.0, maximum(-x + ctx.float("margin", 1.0), 0.0))
-    return reduced(ctx, margin + where(y.equal(-1.0), 0.0, x))
+    return where(y.equal(1.0), 0.0, maximum(-x + margin, 0.0)) + where(y.equal(-1.0), 0.0, x)
 
 
-def _poisson(ctx: Context) -> SSAValue:
-    x, y = _meeting(ctx, "input", "target")
-    if ctx.flag("full"):
-        ctx.fail("a loss without Stirling's term", "full=True")
-    eps = ctx.float("eps", 1e-8)
-    each = exp(x) - y * x if ctx.flag("log_input", True) else x - y * log(x + eps)
-    return reduced(ctx, each)
+def _poisson(x: Term, y: Term, logarithms: bool, full: bool, eps: float) -> Term:
+    if full:
+        x.ctx.fail("a loss without Stirling's term", "full=True")
+    return exp(x) - y * x if logarithms else x - y * log(x + eps)
 
 
-def _cosine_embedding(ctx: Context) -> SSAValue:
+def _cosine_embedding(a: Term, b: Term, y: Term, bound: float) -> Term:
     """1 less the cosine of two vectors where the target is 1, and how far it exceeds a margin where it is -1."""
-    a, b, y = _meeting(ctx, "input1", "input2", "target")
     axis = len(a.shape) - 1
 
     def total(x: Term) -> Term:
@@ -119,101 +102,101 @@ def _cosine_embedding(ctx: Context) -> SSAValue:
     # Torch adds this to both squares, and so to the squares of zeros.
     tiny = 1e-12
     cosine = total(a * b) / sqrt((total(a * a) + tiny) * (total(b * b) + tiny))
-    near, far = -cosine + 1.0, maximum(cosine - ctx.float("margin", 0.0), 0.0)
-    return reduced(ctx, where(y.equal(1.0), near, where(y.equal(-1.0), far, 0.0)))
+    near, far = -cosine + 1.0, maximum(cosine - bound, 0.0)
+    return where(y.equal(1.0), near, where(y.equal(-1.0), far, 0.0))
 
 
-def _triplet(ctx: Context) -> SSAValue:
+def _triplet(anchor: Term, positive: Term, negative: Term, margin: float, p: float, eps: float, swap: bool) -> Term:
     """The excess over a margin of the distance from anchor to positive beyond that to a negative."""
-    power, eps = ctx.float("p", 2.0), ctx.float("eps", 1e-6)
 
     def apart(a: Term, b: Term) -> Term:
         between = a - b + eps
-        return norm_of(between, power, [len(between.shape) - 1], False)
+        return norm_of(between, p, [len(between.shape) - 1], False)
 
-    anchor, positive, negative = _meeting(ctx, "anchor", "positive", "negative")
     far = apart(anchor, negative)
-    if ctx.flag("swap"):
+    if swap:
         far = minimum(far, apart(positive, negative))
-    return reduced(ctx, maximum(apart(anchor, positive) - far + ctx.float("margin", 1.0), 0.0))
+    return maximum(apart(anchor, positive) - far + margin, 0.0)
 
 
-def _kl_div(ctx: Context) -> SSAValue:
-    x, y = _meeting(ctx, "self", "target")
-    if ctx.argument("log_target") is True:
-        return reduced(ctx, exp(y) * (y - x))
-    return reduced(ctx, where(y > 0.0, y * (log(maximum(y, 1e-38)) - x), 0.0))
+def _kl_div(x: Term, y: Term, of_logarithms: bool) -> Term:
+    if of_logarithms:
+        return exp(y) * (y - x)
+    return where(y > 0.0, y * (log(maximum(y, 1e-38)) - x), 0.0)
 
 
-def _negative_likelihood(ctx: Context, logs: Term) -> SSAValue:
+def _negative_likelihood(logs: Term, target: Term, weight: Term | None, ignored: int, reduction: int) -> Term:
     """The negative of the logarithm of each target's class; classes are axis 1, or the only one."""
-    target = ctx.term("target").to(LONG)
+    target = target.to(LONG)
     axis = 0 if len(logs.shape) == 1 else 1
-    ignored = ctx.int("ignore_index", -100)
-    counts = target.equal(float(ignored)).apply(ew.LogicalNotOp)
-    inside = where(counts, target, 0.0)
-    index = shaped(ctx, inside.value, (*target.shape[:axis], 1, *target.shape[axis:]))
-    picked = Term(ctx, shaped(ctx, ctx.emit(GatherOp, logs.value, index, axis=axis), target.shape))
-    if ctx.given("weight"):
-        weight = Term(ctx, ctx.emit(TakeOp, ctx.of("weight"), inside.value, axis=0))
+    counts = ~target.equal(ignored)
+    inside = where(counts, target, 0)
+    index = inside.reshape(*target.shape[:axis], 1, *target.shape[axis:])
+    picked = logs.apply(GatherOp, index, axis=axis).reshape(*target.shape)
+    if weight is not None:
+        weight = weight.apply(TakeOp, inside, axis=0)
     else:
-        one = constant(ctx, np.ones((), logs.dtype), "weight")
-        weight = Term(ctx, ctx.emit(BroadcastToOp, one.value, shape=target.shape)) if target.shape else one
+        weight = logs.number(1.0)
+        weight = weight.apply(BroadcastToOp, shape=target.shape) if target.shape else weight
     weight = where(counts, weight, 0.0)
     each = -(picked * weight)
-    if ctx.int("reduction", 1) != 1:
-        return reduced(ctx, each)
-    axes = tuple(range(len(target.shape)))
-    if not axes:
-        return (each / weight).value
-    total, count = (term.apply(reduce.SumOp, axis=axes, keepdims=False) for term in (each, weight))
-    return (total / count).value
+    if reduction != 1:
+        return reduced(each, reduction)
+    return reduced(each, 2) / reduced(weight, 2)
 
 
-def _cross_entropy(ctx: Context) -> SSAValue:
+def _cross_entropy(
+    ctx: Context, logits: Term, target: Term, weight: Term | None, ignored: int, smoothing: float, reduction: int
+) -> Term:
     """Of logits; the targets are classes, or a probability of each."""
-    logits, smoothing = ctx.term("self"), ctx.float("label_smoothing", 0.0)
     axis = 0 if len(logits.shape) == 1 else 1
     logs = logits.apply(LogSoftmaxOp, axis=axis)
-    if ctx.dtype_of("target").kind == "f":
-        if ctx.int("ignore_index", -100) >= 0:
-            ctx.fail("classes as targets, of which one is ignored", "probabilities")
-        return _of_distribution(ctx, logs, axis, smoothing)
-    if smoothing != 0.0:
-        ctx.fail("labels that are not smoothed, or probabilities as targets", str(smoothing))
-    return _negative_likelihood(ctx, logs)
-
-
-def _of_distribution(ctx: Context, logs: Term, axis: int, smoothing: float) -> SSAValue:
-    """The cross entropy of logarithms and probabilities, of which the mean is one over the batch."""
-    target, classes = ctx.term("target"), logs.shape[axis]
+    if target.dtype.kind != "f":
+        if smoothing != 0.0:
+            ctx.fail("labels that are not smoothed, or probabilities as targets", str(smoothing))
+        return _negative_likelihood(logs, target, weight, ignored, reduction)
+    if ignored >= 0:
+        ctx.fail("classes as targets, of which one is ignored", "probabilities")
+    classes = logs.shape[axis]
     if smoothing:
         target = target * (1.0 - smoothing) + smoothing / classes
     each = -(logs * target)
-    if ctx.given("weight"):
-        each = each * ctx.term("weight").reshape(classes, *(1,) * (len(logs.shape) - 1 - axis))
-    each = each.apply(reduce.SumOp, axis=(axis,), keepdims=False)
-    return reduced(ctx, each)
+    if weight is not None:
+        each = each * weight.reshape(classes, *(1,) * (len(logs.shape) - 1 - axis))
+    # The mean is one over the batch.
+    return reduced(each.apply(reduce.SumOp, axis=(axis,), keepdims=False), reduction)
 
 
-def _nll(ctx: Context) -> SSAValue:
-    return _negative_likelihood(ctx, ctx.term("self"))
-
+_IGNORED = Int(-100, name="ignore_index")
 
 TABLE: dict[str, Converter[Context]] = {
-    "aten.binary_cross_entropy.default": Converter(_of_probabilities),
-    "aten.binary_cross_entropy_with_logits.default": Converter(_binary_cross_entropy),
-    "aten.cosine_embedding_loss.default": Converter(_cosine_embedding),
-    "aten.cross_entropy_loss.default": Converter(_cross_entropy),
-    "aten.hinge_embedding_loss.default": Converter(_hinge),
-    "aten.huber_loss.default": _huber("delta", scaled=False),
-    "aten.kl_div.default": Converter(_kl_div),
-    "aten.l1_loss.default": Converter(_l1),
-    "aten.margin_ranking_loss.default": Converter(_margin_ranking),
-    "aten.mse_loss.default": Converter(_mse),
-    "aten.nll_loss_nd.default": Converter(_nll),
-    "aten.poisson_nll_loss.default": Converter(_poisson),
-    "aten.smooth_l1_loss.default": _huber("beta", scaled=True),
-    "aten.soft_margin_loss.default": Converter(_soft_margin),
-    "aten.triplet_margin_loss.default": Converter(_triplet),
+    "aten.binary_cross_entropy.default": _loss(_of_probabilities, beside="weight"),
+    "aten.binary_cross_entropy_with_logits.default": _loss(_binary_cross_entropy, beside="weight pos_weight"),
+    "aten.cosine_embedding_loss.default": _loss(
+        _cosine_embedding, "input1 input2 target", bound=Float(0.0, name="margin")
+    ),
+    "aten.cross_entropy_loss.default": row(
+        _cross_entropy,
+        "self target weight?",
+        ignored=_IGNORED,
+        smoothing=Float(0.0, name="label_smoothing"),
+        reduction=_REDUCTION,
+    ),
+    "aten.hinge_embedding_loss.default": _loss(_hinge, margin=Float(1.0)),
+    "aten.huber_loss.default": _loss(_huber, bound=Float(1.0, name="delta")),
+    "aten.kl_div.default": _loss(_kl_div, of_logarithms=Flag(False, name="log_target")),
+    "aten.l1_loss.default": _loss(_l1),
+    "aten.margin_ranking_loss.default": _loss(_margin_ranking, "input1 input2 target", margin=Float(0.0)),
+    "aten.mse_loss.default": _loss(squared_difference),
+    "aten.nll_loss_nd.default": row(
+        _negative_likelihood, "self target weight?", ignored=_IGNORED, reduction=_REDUCTION
+    ),
+    "aten.poisson_nll_loss.default": _loss(
+        _poisson, "input target", logarithms=Flag(True, name="log_input"), full=Flag(False), eps=Float(1e-8)
+    ),
+    "aten.smooth_l1_loss.default": _loss(_smooth_l1, bound=Float(1.0, name="beta")),
+    "aten.soft_margin_loss.default": _loss(_soft_margin),
+    "aten.triplet_margin_loss.default": _loss(
+        _triplet, "anchor positive negative", margin=Float(1.0), p=Float(2.0), eps=Float(1e-6), swap=Flag(False)
+    ),
 }

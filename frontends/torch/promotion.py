@@ -6,7 +6,7 @@ kind; then it is that of the scalar, or of a number torch's default (float32, in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,7 +16,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.operator import Operator
 from ...dialects.sizes import Size, SizeExpr
+from ..importing.converter import Converter
+from ..importing.rows import row
 from ..importing.tensor import dtype_of
 from ..importing.terms import Term
 from .calls import At
@@ -128,3 +131,31 @@ def cast_to(ctx: Context, value: SSAValue, dtype: np.dtype[Any]) -> SSAValue:
 def floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The element type in which functions of floats take integers and truth values."""
     return dtype if kind_of(dtype) == 2 else FLOAT
+
+
+def meeting(
+    function: Callable[..., Term] | type[Operator],
+    names: str = "self other",
+    *,
+    truths: str = "",
+    beside: str = "",
+    dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = lambda common: common,
+    **attributes: Any,
+) -> Converter[Context]:
+    """The row of a function of arguments, tensors or numbers, in the element type in which they meet.
+
+    truths: arguments before them, which are truth values. beside: arguments behind, which take the type and do not
+    decide it. dtype: the type to compute in, by that where they meet. The function gets None for what is left out.
+    """
+
+    def computed(ctx: Context, **options: Any) -> Term:
+        common = dtype(common_type(ctx, filter(ctx.given, names.split())))
+        kinds = ((truths, BOOL), (names, common), (beside, common))
+        operands: list[Any] = [
+            operand(ctx, name, kind) if ctx.given(name) else None for text, kind in kinds for name in text.split()
+        ]
+        if isinstance(function, type):
+            return operands[0].apply(function, *operands[1:])
+        return function(*operands, **options)
+
+    return row(computed, **attributes)

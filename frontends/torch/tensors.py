@@ -44,12 +44,6 @@ def dtype_of(code: int, what: str) -> np.dtype[Any]:
     raise no_element_type(what, DTYPES.values(), _OTHERS.get(code, f"number {code}"))
 
 
-def limits(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The least and the greatest finite number of a float type."""
-    info = ml_dtypes.finfo(dtype)  # pyright: ignore[reportUnknownVariableType]
-    return float(info.min), float(info.max)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-
-
 def precision(dtype: np.dtype[Any]) -> float:
     """The distance from 1 to the next number of a float type."""
     return float(ml_dtypes.finfo(dtype).eps)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from math import inf, lgamma
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,31 @@ def _lgamma(x: float) -> float:
     if np.isnan(x):
         return x
     return inf if np.isinf(x) or (x <= 0 and x == np.floor(x)) else lgamma(x)
+
+
+@np.vectorize
+def _digamma(x: float) -> float:
+    """By the recurrence, from where the asymptotic series holds."""
+    if np.isnan(x) or x == inf:
+        return x
+    if x <= 0 and x == np.floor(x):
+        return np.nan
+    total = 0.0
+    while x < 20:
+        total, x = total - 1 / x, x + 1
+    return total + np.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4) - 1 / (252 * x**6)
+
+
+@np.vectorize
+def _erf_inverse(x: float) -> float:
+    if np.isnan(x) or abs(x) > 1:
+        return np.nan
+    return np.copysign(inf, x) if abs(x) == 1 else NormalDist().inv_cdf((x + 1) / 2) / np.sqrt(2)
+
+
+_OF_GAMMA = np.array([0, -0.0, -1, -7, np.nan, np.inf, 0.25, -0.25, 0.75, 1.5, 7, 30.5, -3.3, 1e6], np.float32)
+_OF_ERF = np.array([0, 1, -1, 1.5, np.nan, 0.5, -0.9, 0.999, 1e-3, -0.25, 0.99999], np.float32)
+_HUNDREDS = np.array([0, -1, 50, 149, 150, 250, 255, 256, -351, 123456], np.int32)
 
 
 def _half(x: Array, low: float, high: float) -> Array:
@@ -90,8 +116,28 @@ TABLE = [
     two("xlog1py_of_all", wide(lambda x, y: np.where(x == 0, 0, x * np.log1p(y))), unsigned=True, tensorflow="Xlog1py",
         note="of 0 and NaN 0"),
     two("multiply_no_nan", lambda x, y: np.where(y == 0, 0, x * y), unsigned=True, tensorflow="MulNoNan"),
-    Meaning("lgamma", wide(_lgamma), [Case("special", [MODEST[:-2]])], spellings(torch="lgamma", stablehlo="lgamma"),
-        lost=10.0, lacking={"tensorflow": "Lgamma"}),
+    Meaning("lgamma", wide(_lgamma), [Case("special", [MODEST[:-2]])], spellings(torch="lgamma", stablehlo="lgamma",
+        tensorflow="Lgamma"), lost=10.0),
+    Meaning("digamma", wide(_digamma), [Case("numbers", [_OF_GAMMA])], spellings(stablehlo="digamma",
+        tensorflow="Digamma"), lost=10.0, note="of 0 NaN"),
+    Meaning("digamma_infinite_at_zero", wide(lambda x: np.where(x == 0, -np.copysign(inf, x), _digamma(x))),
+            [Case("numbers", [_OF_GAMMA])], spellings(torch="digamma"), lost=10.0),
+    Meaning("erf_inverse", wide(_erf_inverse), [Case("numbers", [_OF_ERF])], spellings(torch="erfinv", keras="Erfinv",
+        tensorflow="Erfinv", stablehlo="erf_inv")),
+    Meaning("ldexp", lambda x, n: x * np.exp2(n).astype(np.float32), [Case("powers", [_X, np.arange(12).reshape(2, 6)
+        .astype(np.int32)])], spellings("self other", torch="ldexp.Tensor", keras="Ldexp")),
+    *(
+        Meaning(f"round_to_{name}", lambda x, d=decimals: np.round(x, d), [Case("numbers", [_X * 100])], {
+            "torch": aten("round.decimals", decimals=decimals), "keras": op("Round", decimals=decimals)})
+        for name, decimals in (("hundredths", 2), ("hundreds", -2))
+    ),
+    Meaning("round_integers_to_hundreds", lambda x: np.round(x, -2), [Case("integers", [_HUNDREDS])], {
+        "keras": op("Round", decimals=-2)}),
+    Meaning("saturated_cast", lambda x: np.clip(np.nan_to_num(x, nan=0), 0, 255).astype(np.uint8), [
+        Case("floats", [_HALVES]), Case("integers", [_HUNDREDS])], {"keras": op("SaturateCast", dtype="uint8")},
+        dtypes={"keras": "uint8"}),
+    Meaning("saturated_cast_to_halves", lambda x: np.clip(x, -65504, 65504).astype(np.float16), [
+        Case("floats", [_HALVES])], {"keras": op("SaturateCast", dtype="float16")}),
     Meaning("lerp", lambda x, y: (x + np.float32(0.25) * (y - x)).astype(x.dtype), [Case("pairs", [_X, _X * 2])], {
         "torch": lambda net, x, y: net("aten.lerp.Scalar", self=x, end=y, weight=0.25)}),
     Meaning("is_close", lambda x, y: np.isclose(x, y, 1e-5, 1e-8), [Case("pairs", PAIRS)], {
@@ -116,6 +162,8 @@ TABLE = [
         np.zeros_like(PAIRS[0])])], {
         "onnx": op("Max"), "keras": lambda net, *xs: net.layer("Maximum", list(xs))}, unsigned=True, note="NaN wins"),
     _clipped("clip_to_infinity", -inf, 1.0), _clipped("clip_crossed", 2.0, -1.0),
+    Meaning("clip_crossed_to_lower", lambda x: np.where(np.isnan(x), x, np.float32(2)), [Case("special", [SPECIAL])], {
+        "tensorflow": lambda net, x: net("ClipByValue", x, net.const(2.0, "float32"), net.const(-1.0, "float32"))}),
     Meaning("quantize", _quantized, [Case("halves", [_HALVES])], {
         "onnx": lambda net, x: net("QuantizeLinear", x, net.const(0.5, "float32"), net.const(3, "int8")),
         "torch": lambda net, x: net("quantized_decomposed.quantize_per_tensor.default", input=x, scale=0.5,
