@@ -18,7 +18,7 @@ import whence
 from whence.dialects.relay import elementwise as ew
 from whence.frontends.importing.converter import Converter
 from whence.frontends.importing.terms import Term, term
-from whence.frontends.meanings import activations, formulas, reductions, special_functions
+from whence.frontends.meanings import activations, elementwise, formulas, reductions, special_functions
 from whence.frontends.onnx.context import Context
 from whence.frontends.onnx.convert import DOMAINS
 
@@ -52,7 +52,7 @@ UNARY: dict[str, tuple[Callable[[Term], Term], Callable[[Array], Array]]] = {
     "erfc": (special_functions.erfc, of_each(erfc)),
     "exp2": (lambda x: x.apply(ew.Exp2Op), np.exp2),
     "expm1": (lambda x: x.apply(ew.Expm1Op), np.expm1),
-    "finite": (lambda x: formulas.finite(x, 1.0, 2.0, 3.0), lambda x: np.nan_to_num(x, nan=1, posinf=2, neginf=3)),
+    "finite": (lambda x: elementwise.finite(x, 1.0, 2.0, 3.0), lambda x: np.nan_to_num(x, nan=1, posinf=2, neginf=3)),
     "hard_shrink": (lambda x: activations.hard_shrink(x, 0.5), lambda x: np.where(np.abs(x) <= 0.5, 0, x)),
     "lgamma": (special_functions.log_gamma, of_each(lambda x: inf if x <= 0 and x == x // 1 else lgamma(x))),
     "log_sigmoid": (activations.log_sigmoid, lambda x: -np.logaddexp(0, -x, dtype=x.dtype)),
