@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn, cast
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import SizesOp
@@ -18,9 +17,10 @@ from ...dialects.sizes.decisions import chosen
 from ...provenance.diagnostics import message
 from .context import Context
 from .converter import Result
-from .edges import with_edges
+from .edges import padded_then_cut
 from .sizes import counted
-from .tensor import Tensor, Undecided, dtype_of, shape_of
+from .tensor import Tensor, Undecided, shape_of
+from .terms import Term
 
 
 def joined(ctx: Context, condition: Size, then: Tensor, otherwise: Tensor) -> Result:
@@ -52,8 +52,7 @@ def joined(ctx: Context, condition: Size, then: Tensor, otherwise: Tensor) -> Re
 def _fitted(ctx: Context, value: SSAValue, extents: Sequence[Size]) -> SSAValue:
     """Cut or pad a value with zeros at the ends of its axes, to these extents."""
     widths: list[tuple[Size, Size]] = [(0, new - old) for new, old in zip(extents, shape_of(value), strict=True)]
-    zero = ctx.constant(np.zeros((), dtype_of(value)), "zero")
-    return with_edges(ctx, value, widths, zero)
+    return padded_then_cut(Term(ctx, value), widths).value
 
 
 def _differ(ctx: Context, condition: Size, expected: str) -> NoReturn:

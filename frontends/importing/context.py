@@ -212,6 +212,18 @@ class Context(Attributes):
             self.fail(f"{what} as a list of integers", f"{array.dtype}{list(array.shape)}")
         return tuple(int(v) for v in array.reshape(-1).tolist())
 
+    def known_pairs(self, index: int, what: str) -> tuple[tuple[int, int], ...]:
+        """The pairs of integers in input `index`, called `what`, which must be known at import; sizes among them."""
+        tensor = self.tensor(index)
+        if tensor.symbolic and tensor.array is not None:
+            self.read.append(tensor)
+            table = tensor.array
+        else:
+            table = self.array(index, what)
+        if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iuO":
+            self.fail(f"{what} of shape [.., 2]", f"{table.dtype}{list(table.shape)}")
+        return tuple((before, after) for before, after in table.tolist())
+
     def size(self, index: int, what: str) -> int:
         """Return the one whole number or size in input `index`, called `what`, which must be known at import.
 

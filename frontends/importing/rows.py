@@ -8,6 +8,7 @@ follow, or for the items of a list where the format has lists; there must be at 
 kind of argument that the function gets for an input, a term by default:
 
 - `ints`: its whole numbers or sizes, which must be known at import;
+- `pairs`: the same, of a matrix of two columns, row by row;
 - `size`: its one whole number or size;
 - `number`: its one number;
 - `exact`: its one number, a fraction, or size;
@@ -41,6 +42,7 @@ _READ: Mapping[str, Callable[[Context, int, str], Any]] = {
     "exact": Context.exact,
     "ints": Context.known_ints,
     "number": Context.single,
+    "pairs": Context.known_pairs,
     "shape": lambda ctx, index, name: ctx.shape(index),
     "size": Context.size,
     "tensor": lambda ctx, index, name: ctx.tensor(index),

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import SPATIAL
-from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp
 from ...dialects.relay.transform import TransposeOp
+from ..importing.attributes import Int
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, once
-from ..meanings import norms
+from ..meanings import norms, pads, pools
 from ..meanings.windows import conv
 from .context import Context
 from .convolution import image_of, layout_of, window_of
 from .images import resized
 from .normalization import axes_of, scaled_norm
 from .operands import argument_term, operands
-from .pooling import ADAPTIVE_AVERAGE, ADAPTIVE_MAX, AVERAGE, MAX, adaptive, pool
+from .pooling import adaptive, windowed
 from .preprocessing import encoded
-from .rows import Row
-
-ByRank: TypeAlias = "Mapping[int, type[Operator]]"
+from .rows import Row, declared
 
 
 def _rank(ctx: Context) -> int:
@@ -35,10 +31,6 @@ def _rank(ctx: Context) -> int:
     if rank not in (1, 2, 3):
         ctx.fail("an input of 3 to 5 dimensions", f"shape {list(shape_of(ctx.data(0, 'inputs')))}")
     return rank
-
-
-def _by_rank(make: Callable[[ByRank, int], Callable[[Context], SSAValue]], ops: ByRank) -> Row:
-    return Row(lambda ctx: make(ops, _rank(ctx))(ctx))
 
 
 def _both(ctx: Context) -> list[SSAValue]:
@@ -126,13 +118,12 @@ def _rms_norm(ctx: Context) -> SSAValue:
     return once(norms.rms_norm)(x, _optional(ctx, 1, "scale"), axes, epsilon).to(x.dtype).value
 
 
-def _blocks(op: type[Operator]) -> Row:
-    def convert(ctx: Context) -> SSAValue:
-        data = ctx.data(0, "x")
-        image_of(ctx, data, 2)
-        return ctx.emit(op, data, block_size=ctx.int("block_size", least=1), layout=layout_of(ctx, 2))
+def _blocks(function: Callable[[Term, int, str], Term]) -> Row:
+    def moved(ctx: Context, x: Term, block: int) -> Term:
+        image_of(ctx, x.value, 2)
+        return function(x, block, layout_of(ctx, 2))
 
-    return Row(convert)
+    return declared(moved, "x", block=Int(least=1, name="block_size"))
 
 
 def _resize(ctx: Context) -> SSAValue:
@@ -164,19 +155,19 @@ def _multi_hot(ctx: Context) -> SSAValue:
 
 
 TABLE: dict[str, Row] = {
-    "AdaptiveAveragePool": _by_rank(adaptive, ADAPTIVE_AVERAGE),
-    "AdaptiveMaxPool": _by_rank(adaptive, ADAPTIVE_MAX),
-    "AveragePool": _by_rank(pool, AVERAGE),
+    "AdaptiveAveragePool": adaptive(pools.ADAPTIVE_AVERAGE, _rank),
+    "AdaptiveMaxPool": adaptive(pools.ADAPTIVE_MAX, _rank),
+    "AveragePool": windowed(pools.AVERAGE, _rank),
     "BatchNorm": Row(_batch_norm),
     "Conv": _conv(False),
-    "DepthToSpace": _blocks(DepthToSpaceOp),
+    "DepthToSpace": _blocks(pads.depth_to_space),
     "DepthwiseConv": _conv(True),
     "LayerNorm": Row(_layer_norm),
-    "MaxPool": _by_rank(pool, MAX),
+    "MaxPool": windowed(pools.MAX, _rank),
     "MultiHot": Row(_multi_hot),
     "RGBToGrayscale": Row(_gray),
     "RMSNorm": Row(_rms_norm),
     "Resize": Row(_resize),
     "SeparableConv": Row(_separable),
-    "SpaceToDepth": _blocks(SpaceToDepthOp),
+    "SpaceToDepth": _blocks(pads.space_to_depth),
 }

@@ -7,15 +7,10 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.rearrange import MirrorPadOp
-from ...dialects.relay.transform import PadOp
 from ...dialects.sizes import symbols_of
 from ..importing.attributes import Int, Ints
-from ..importing.tensor import shape_of
 from ..importing.terms import Term, axis_of
-from ..meanings import moves, slices
+from ..meanings import moves, pads, slices
 from .context import Context
 from .nests import items_of, whole, wholes
 from .operands import array_of, operands
@@ -92,24 +87,21 @@ def _roll(x: Term, shifts: tuple[int, ...], axes: tuple[int, ...] | None) -> Ter
     return moves.roll(x, all_shifts, all_axes)
 
 
-def pad(ctx: Context) -> SSAValue:
-    value, option = ctx.data(0, "x"), ctx.option("pad_width")
-    rank = len(shape_of(value))
+def _pad(ctx: Context, x: Term) -> Term:
+    option = ctx.option("pad_width")
     rows = [
         [width, width] if whole(width) is not None else wholes(width) or [] for width in items_of(option) or [option]
     ]
-    flat = [width for row in (rows * rank if len(rows) == 1 else rows) for width in row]
-    if len(flat) != 2 * rank or any(width < 0 for width in flat):
-        ctx.fail(f"a pad_width for {rank} axes", repr(option))
-    mode = ctx.choice("mode", ("constant", "reflect", "symmetric", "edge", "wrap"), "constant")
+    rows = rows * len(x.shape) if len(rows) == 1 else rows
+    if any(len(row) != 2 for row in rows):
+        ctx.fail(f"a pad_width for {len(x.shape)} axes", repr(option))
     filler = ctx.argument(1, "constant_values")
     number = 0 if filler is None else array_of(ctx, filler)
     if not isinstance(number, int) and (number is None or number.size != 1):
         ctx.fail("one number to pad with", repr(filler))
-    if mode == "symmetric":
-        return ctx.emit(MirrorPadOp, value, mode="SYMMETRIC", pad_width=flat)
-    fill = ctx.scalar(number if isinstance(number, int) else number.item(), value)
-    return ctx.emit(PadOp, value, fill, pad_width=flat, pad_mode=mode)
+    mode = ctx.choice("mode", ("constant", "reflect", "symmetric", "edge", "wrap"), "constant")
+    widths = [(before, after) for before, after in rows]
+    return pads.bordered(x, widths, number if isinstance(number, int) else number.item(), mode)
 
 
 _AXES, _AXIS = Ints(None, name="axis"), Int(0)
@@ -121,7 +113,7 @@ TABLE: dict[str, Row] = {
     "Flip": declared(moves.reverse, "x", axes=_AXES),
     "Hstack": of_list(moves.stacked_columns),
     "Moveaxis": declared(moves.move, "x", source=Ints(), target=Ints(name="destination")),
-    "Pad": Row(pad),
+    "Pad": declared(_pad, "x"),
     "Ravel": declared(moves.flat, "x"),
     "Repeat": declared(moves.repeat, "x", times=Int(name="repeats", least=1), axis=Int(None)),
     "Reshape": declared(_reshape, "x"),

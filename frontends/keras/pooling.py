@@ -2,113 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import TypeAlias
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.nn import AvgPool1DOp, AvgPool2DOp, AvgPool3DOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
-from ...dialects.relay.operator import Operator
-from ...dialects.relay.pooling import (
-    AdaptiveAvgPool1DOp,
-    AdaptiveAvgPool2DOp,
-    AdaptiveAvgPool3DOp,
-    AdaptiveMaxPool1DOp,
-    AdaptiveMaxPool2DOp,
-    AdaptiveMaxPool3DOp,
-    GlobalAvgPool2DOp,
-    GlobalMaxPool2DOp,
-)
-from ...dialects.relay.reduce import MaxOp, MeanOp
-from ..importing.products import reshaped
-from ..importing.tensor import shape_of
+from ..importing.attributes import Flag, Ints
+from ..importing.rows import row
 from ..importing.terms import Term, where
+from ..meanings import pools
+from ..meanings.windows import Sizes
 from .context import Context
 from .convolution import image_of, layout_of, window_of
 from .masks import Masks
-from .rows import Row
+from .rows import Row, declared
 
-MAX: Mapping[int, type[Operator]] = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
-AVERAGE: Mapping[int, type[Operator]] = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
-
-
-ADAPTIVE_AVERAGE: Mapping[int, type[Operator]] = {
-    1: AdaptiveAvgPool1DOp,
-    2: AdaptiveAvgPool2DOp,
-    3: AdaptiveAvgPool3DOp,
-}
-ADAPTIVE_MAX: Mapping[int, type[Operator]] = {1: AdaptiveMaxPool1DOp, 2: AdaptiveMaxPool2DOp, 3: AdaptiveMaxPool3DOp}
+Rank: TypeAlias = "int | Callable[[Context], int]"
+"""The number of spatial axes; that of a function of the context depends on the data."""
 
 
-def pool(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
+def windowed(ops: pools.ByRank, rank: Rank) -> Row:
     """A pooling in which elements outside of the image count for no maximum and no average."""
 
-    def convert(ctx: Context) -> SSAValue:
-        data = ctx.data()
-        image, _ = image_of(ctx, data, rank)
-        size = ctx.ints("pool_size", count=rank, least=1)
-        strides = size if ctx.option("strides") is None else ctx.ints("strides", count=rank, least=1)
-        window = window_of(ctx, image, size, strides, (1,) * rank)
-        return ctx.emit(
-            ops[rank],
-            data,
-            pool_size=window.kernel,
-            strides=window.strides,
-            padding=window.padding,
-            layout=layout_of(ctx, rank),
-        )
+    def pooled(ctx: Context, x: Term, size: Sizes, strides: Sizes | None) -> Term:
+        image, _ = image_of(ctx, x.value, len(size))
+        window = window_of(ctx, image, size, strides or size, (1,) * len(size))
+        return pools.pool(ops, x, window, layout_of(ctx, len(size)))
 
-    return convert
+    size, strides = Ints(count=rank, least=1, name="pool_size"), Ints(None, count=rank, least=1)
+    return declared(pooled, "inputs", size=size, strides=strides)
 
 
-def global_pool(op: type[Operator], whole: type[Operator], rank: int) -> Callable[[Context], SSAValue]:
-    def convert(ctx: Context) -> SSAValue:
-        data = ctx.data()
-        _, channels = image_of(ctx, data, rank)
-        axes = tuple(range(2, rank + 2)) if ctx.channels_first() else tuple(range(1, rank + 1))
-        keep = ctx.flag("keepdims", False)
-        if rank != 2:
-            return ctx.emit(op, data, axis=axes, keepdims=keep)
-        result = ctx.emit(whole, data, layout=layout_of(ctx, rank))
-        return result if keep else reshaped(ctx, result, (shape_of(data)[0], channels))
+def adaptive(ops: pools.ByRank, rank: Rank) -> Row:
+    """A pooling to a size, whose windows may overlap by an element."""
 
-    return convert
+    def pooled(ctx: Context, x: Term, size: Sizes) -> Term:
+        image_of(ctx, x.value, len(size))
+        return pools.adaptive_pool(ops, x, size, layout_of(ctx, len(size)))
+
+    return declared(pooled, "inputs", size=Ints(count=rank, least=1, name="output_size"))
 
 
-def _masked_average(ctx: Context) -> SSAValue:
+def _whole(ctx: Context, x: Term, rank: int, largest: bool, keepdims: bool) -> Term:
+    image_of(ctx, x.value, rank)
+    return pools.global_pool(x, largest, layout_of(ctx, rank), keepdims)
+
+
+def _global(rank: int, largest: bool) -> Row:
+    def pooled(ctx: Context, x: Term, keepdims: bool) -> Term:
+        return _whole(ctx, x, rank, largest, keepdims)
+
+    return declared(pooled, "inputs", keepdims=Flag(False))
+
+
+def _masked_average(ctx: Context, x: Term, keepdims: bool) -> Term:
     """The average of all steps, or of those that the mask counts."""
     mask = ctx.mask(1)
     if mask is None:
-        return _average(ctx)
-    x = Term(ctx, ctx.data())
+        return _whole(ctx, x, 1, False, keepdims)
     image_of(ctx, x.value, 1)
-    batch, time = shape_of(mask)
     axis = 2 if ctx.channels_first() else 1
-    steps = Term(ctx, mask).reshape(*((batch, 1, time) if axis == 2 else (batch, time, 1)))
-    total, count = where(steps, x, 0.0).sum(axis), steps.to(x.dtype).sum(axis)
-    result = total / count
-    if ctx.flag("keepdims", False):
-        return result.value
-    return reshaped(ctx, result.value, tuple(n for at, n in enumerate(result.shape) if at != axis))
+    steps = Term(ctx, mask)
+    batch, time = steps.shape
+    steps = steps.reshape(*((batch, 1, time) if axis == 2 else (batch, time, 1)))
+    result = where(steps, x, 0.0).sum(axis) / steps.to(x.dtype).sum(axis)
+    return result if keepdims else result.reshape(*(n for at, n in enumerate(result.shape) if at != axis))
 
 
-def adaptive(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
-    """A pooling to a size, whose windows may overlap by an element."""
-
-    def convert(ctx: Context) -> SSAValue:
-        data, size = ctx.data(), ctx.ints("output_size", count=rank, least=1)
-        image_of(ctx, data, rank)
-        return ctx.emit(ops[rank], data, output_size=size, layout=layout_of(ctx, rank))
-
-    return convert
-
-
-_average = global_pool(MeanOp, GlobalAvgPool2DOp, 1)
 TABLE = {
-    **{f"AdaptiveAveragePooling{rank}D": Row(adaptive(ADAPTIVE_AVERAGE, rank)) for rank in (1, 2, 3)},
-    **{f"AdaptiveMaxPooling{rank}D": Row(adaptive(ADAPTIVE_MAX, rank)) for rank in (1, 2, 3)},
-    **{f"AveragePooling{rank}D": Row(pool(AVERAGE, rank)) for rank in (1, 2, 3)},
-    **{f"MaxPooling{rank}D": Row(pool(MAX, rank)) for rank in (1, 2, 3)},
-    "GlobalAveragePooling1D": Row(_masked_average, masks=Masks({"mask": 1})),
-    **{f"GlobalAveragePooling{rank}D": Row(global_pool(MeanOp, GlobalAvgPool2DOp, rank)) for rank in (2, 3)},
-    **{f"GlobalMaxPooling{rank}D": Row(global_pool(MaxOp, GlobalMaxPool2DOp, rank)) for rank in (1, 2, 3)},
+    **{f"AdaptiveAveragePooling{rank}D": adaptive(pools.ADAPTIVE_AVERAGE, rank) for rank in (1, 2, 3)},
+    **{f"AdaptiveMaxPooling{rank}D": adaptive(pools.ADAPTIVE_MAX, rank) for rank in (1, 2, 3)},
+    **{f"AveragePooling{rank}D": windowed(pools.AVERAGE, rank) for rank in (1, 2, 3)},
+    **{f"MaxPooling{rank}D": windowed(pools.MAX, rank) for rank in (1, 2, 3)},
+    "GlobalAveragePooling1D": Row(
+        row(_masked_average, "inputs", keepdims=Flag(False)).convert, masks=Masks({"mask": 1})
+    ),
+    **{f"GlobalAveragePooling{rank}D": _global(rank, False) for rank in (2, 3)},
+    **{f"GlobalMaxPooling{rank}D": _global(rank, True) for rank in (1, 2, 3)},
 }

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.transform import PadOp, StridedSliceOp
+from ...dialects.relay.transform import StridedSliceOp
 from ...dialects.sizes import proves
 from ..importing.attributes import Int, Ints
 from ..importing.terms import Term
-from ..meanings import moves
+from ..meanings import moves, pads
 from .context import Context
 from .convolution import image_of
 from .nests import items_of, whole, wholes
@@ -62,37 +60,37 @@ def widths_of(ctx: Context, name: str, rank: int) -> Widths:
     return tuple((before, after) for before, after in pairs)
 
 
-def zero_padding(rank: int) -> Callable[[Context], SSAValue]:
-    def convert(ctx: Context) -> SSAValue:
-        data, widths = ctx.data(), widths_of(ctx, "padding", rank)
-        image_of(ctx, data, rank)
-        places = ((0, 0), (0, 0), *widths) if ctx.channels_first() else ((0, 0), *widths, (0, 0))
-        return ctx.emit(PadOp, data, ctx.scalar(0, data), pad_width=[n for width in places for n in width])
+def _zero_padding(rank: int) -> Row:
+    def padded(ctx: Context, x: Term) -> Term:
+        widths = widths_of(ctx, "padding", rank)
+        image_of(ctx, x.value, rank)
+        return pads.padded(x, ((0, 0), (0, 0), *widths) if ctx.channels_first() else ((0, 0), *widths, (0, 0)))
 
-    return convert
-
-
-def cropping(rank: int) -> Callable[[Context], SSAValue]:
-    def convert(ctx: Context) -> SSAValue:
-        data, widths = ctx.data(), widths_of(ctx, "cropping", rank)
-        image, _ = image_of(ctx, data, rank)
-        return cropped(ctx, data, image, widths)
-
-    return convert
+    return declared(padded, "inputs")
 
 
-def cropped(ctx: Context, data: SSAValue, image: Sequence[int], widths: Widths) -> SSAValue:
+def _cropping(rank: int) -> Row:
     """Every spatial axis without what is before and after."""
-    for extent, (before, after) in zip(image, widths, strict=True):
-        if proves(extent, "<=", before + after):
-            ctx.fail(f"a cropping that leaves something of {list(image)}", str(list(widths)))
-        if not proves(extent, ">", before + after):
-            ctx.require(extent - before - after - 1)
+
+    def cropped(ctx: Context, x: Term) -> Term:
+        widths = widths_of(ctx, "cropping", rank)
+        image, _ = image_of(ctx, x.value, rank)
+        for extent, (before, after) in zip(image, widths, strict=True):
+            if proves(extent, "<=", before + after):
+                ctx.fail(f"a cropping that leaves something of {list(image)}", str(list(widths)))
+            if not proves(extent, ">", before + after):
+                ctx.require(extent - before - after - 1)
+        end = [extent - after for extent, (_, after) in zip(image, widths, strict=True)]
+        return part_of(ctx, x, [before for before, _ in widths], end)
+
+    return declared(cropped, "inputs")
+
+
+def part_of(ctx: Context, x: Term, begin: Sequence[int], end: Sequence[int]) -> Term:
+    """A part of an image."""
     first = 2 if ctx.channels_first() else 1
-    begin = [before for before, _ in widths]
-    end = [extent - after for extent, (_, after) in zip(image, widths, strict=True)]
-    axes = list(range(first, first + len(widths)))
-    return ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(widths), axes=axes)
+    axes = list(range(first, first + len(begin)))
+    return x.apply(StridedSliceOp, begin=begin, end=end, strides=[1] * len(begin), axes=axes)
 
 
 TABLE = {
@@ -100,6 +98,6 @@ TABLE = {
     "Permute": declared(_permute, "inputs", dims=Ints(least=1)),
     "RepeatVector": declared(_repeat_vector, "inputs", n=Int(least=1)),
     "Reshape": declared(_reshape, "inputs"),
-    **{f"Cropping{rank}D": Row(cropping(rank)) for rank in (1, 2, 3)},
-    **{f"ZeroPadding{rank}D": Row(zero_padding(rank)) for rank in (1, 2, 3)},
+    **{f"Cropping{rank}D": _cropping(rank) for rank in (1, 2, 3)},
+    **{f"ZeroPadding{rank}D": _zero_padding(rank) for rank in (1, 2, 3)},
 }

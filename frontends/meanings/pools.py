@@ -10,10 +10,10 @@ from ...dialects.relay.attributes import Value
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import SPATIAL, GlobalAvgPool2DOp, GlobalMaxPool2DOp
 from ...dialects.relay.reduce import MaxOp, MeanOp
-from ...dialects.relay.transform import PadOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
 from ...dialects.sizes import same
 from ..importing.terms import Term
+from . import pads
 from .windows import Sizes, Window
 
 ByRank = Mapping[int, type[Operator]]
@@ -73,18 +73,15 @@ def avg_pool(x: Term, window: Window, beyond: Sizes, counts_padding: bool) -> Te
     return pool(AVERAGE, x, window.longer(beyond), count_include_pad=counts)
 
 
-def sum_pool(x: Term, window: Window, divisor: float = 1.0) -> Term:
-    """The sum of each window over a divisor, of images whose channels come first: by its average."""
-    mean = pool(AVERAGE, padded(x, window), window.without_padding())
+def sum_pool(x: Term, window: Window, divisor: float = 1.0, layout: str = "") -> Term:
+    """The sum of each window over a divisor: by its average, in which padding counts as zeros."""
+    mean = pool(AVERAGE, x, window, layout, count_include_pad=True)
     return mean * (prod(window.kernel) / divisor)
 
 
 def padded(x: Term, window: Window) -> Term:
     """Images whose channels come first, with zeros where a window has padding."""
-    if not _wide(window.padding):
-        return x
-    width = (0, 0, 0, 0, *(pad for pair in zip(window.before, window.after, strict=True) for pad in pair))
-    return x.apply(PadOp, 0.0, pad_width=width)
+    return pads.padded(x, [(0, 0), (0, 0), *zip(window.before, window.after, strict=True)])
 
 
 def _wide(padding: Sizes) -> bool:

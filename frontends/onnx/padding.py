@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
-
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
-from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max
-from ..importing.converter import Converter, convert_all_parts
-from ..importing.edges import with_edges
-from ..importing.tensor import Tensor, shape_of
+from ...dialects.sizes import SizeExpr, proves, size_max
+from ..importing.attributes import Word
+from ..importing.converter import Converter, Result, convert_all_parts
+from ..importing.edges import Widths
+from ..importing.rows import row
+from ..importing.tensor import Tensor
+from ..importing.terms import Term, term
+from ..meanings import pads
 from .context import Context
 from .shaping import axis_of
 
@@ -30,67 +28,46 @@ def _widths(ctx: Context, rank: int) -> list[tuple[int, int]]:
     return widths
 
 
-def _value(ctx: Context, data: SSAValue) -> SSAValue:
-    """Return the padding value, a scalar."""
+def _value(ctx: Context) -> Term | float:
     if ctx.opset < 11:
-        return ctx.scalar(ctx.float("value", 0.0), data)
-    if not ctx.has(2):
-        return ctx.scalar(0, data)
-    value = ctx.value(2)
-    return value if shape_of(value) == () else ctx.emit(ReshapeOp, value, newshape=())
+        return ctx.float("value", 0.0)
+    return term(ctx, 2) if ctx.has(2) else 0.0
 
 
-def _open(ctx: Context, data: SSAValue, widths: list[tuple[int, int]], mode: str) -> SSAValue:
-    """Widths of which the call decides whether they are added or cut off."""
-    for extent, (before, after) in zip(shape_of(data), widths, strict=True):
+def _check(ctx: Context, x: Term, widths: Widths, mode: str) -> None:
+    """Have a border repeat elements that there are; one that is reflected each of them once."""
+    for extent, (before, after) in zip(x.shape, widths, strict=True):
+        most = size_max(before, after)
         if mode == "wrap":
             # Round from the other side comes what is not cut there.
-            for one in (before, after):
-                if isinstance(cast(Size, one), SizeExpr):
-                    ctx.require_least(one, 0, f"whether a pad is {one}")
-        if mode != "constant" and not proves(size_max(before, after), "<=", 0):
-            kept = extent - size_max(-before, -after, 0)
-            ctx.require(kept - (size_max(before, after, 0) + 1 if mode == "reflect" else 1))
-    return with_edges(ctx, data, widths, _value(ctx, data), mode)
+            for width in (before, after):
+                if isinstance(width, SizeExpr):
+                    ctx.require_least(width, 0, f"whether a pad is {width}")
+        if proves(most, "<=", 0):
+            continue
+        kept = extent - size_max(-before, -after, 0)
+        if proves(kept, "==", 0):
+            ctx.fail(f"an extent of at least 1 for mode {mode}", f"0, padded by {(before, after)}")
+        ctx.require(kept - (size_max(most, 0) + 1 if mode == "reflect" else 1))
 
 
-def pad(ctx: Context) -> SSAValue:
-    """nn.pad; strided_slice before it where a width is negative."""
-    mode = ctx.word("mode", "constant")
-    if mode not in ("constant", "edge", "reflect", "wrap"):
-        ctx.fail("mode constant, edge, reflect or wrap", repr(mode))
-    data, shape = ctx.value(0), ctx.shape(0)
-    widths = _widths(ctx, len(shape))
-    cuts = [any(decide(0, "<=", one) is not True for one in width) for width in widths]
-    for cut, sizes in zip(cuts, zip(shape, *zip(*widths, strict=True), strict=True), strict=True):
-        if cut and any(isinstance(size, SizeExpr) for size in cast("Sequence[Size]", sizes)):
-            return _open(ctx, data, widths, mode)
-    if any(cuts):
-        begin = [max(-before, 0) for before, _ in widths]
-        end = [extent + min(after, 0) for extent, (_, after) in zip(shape, widths, strict=True)]
-        if any(b > e for b, e in zip(begin, end, strict=True)):
-            ctx.fail("pads that leave something", f"{widths} of {list(shape)}")
-        data = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=[1] * len(shape))
-    kept = shape_of(data)
-    for extent, width in zip(kept, widths, strict=True):
-        most = size_max(*width)
-        if mode != "constant" and not proves(most, "<=", 0):
-            if proves(extent, "==", 0):
-                ctx.fail(f"an extent of at least 1 for mode {mode}", f"0, padded by {width}")
-            ctx.require(extent - (most + 1 if mode == "reflect" else 1))
-    flat = [cast(int, size_max(w, 0)) for width in widths for w in width]
-    return ctx.emit(PadOp, data, _value(ctx, data), pad_width=flat, pad_mode=mode)
+def _pad(ctx: Context, x: Term, mode: str) -> Term:
+    widths = _widths(ctx, len(x.shape))
+    if mode != "constant":
+        _check(ctx, x, widths, mode)
+    return pads.padded(x, widths, _value(ctx), mode)
 
 
-def pad_of_microsoft(ctx: Context) -> SSAValue:
-    """`pad`, whose pads may be the one row of a matrix, whatever the model's opset."""
+_PAD = row(_pad, "data", mode=Word("constant", among=("constant", "edge", "reflect", "wrap")))
+
+
+def _pad_of_microsoft(ctx: Context) -> Result | tuple[Result, ...]:
+    """`Pad`, whose pads may be the one row of a matrix, whatever the model's opset."""
     widths = ctx.tensor(1)
     if len(ctx.shape(1)) == 2:
         widths = Tensor(widths.name, ctx.array(1, "pads").reshape(-1))
-    return convert_all_parts(pad, ctx.with_inputs([ctx.tensor(0), widths, *ctx.inputs_from(2)], opset=13))
+    return convert_all_parts(_PAD.convert, ctx.with_inputs([ctx.tensor(0), widths, *ctx.inputs_from(2)], opset=13))
 
 
-TABLE = {
-    "Pad": Converter(pad),
-}
-MICROSOFT = {"Pad": Converter(pad_of_microsoft)}
+TABLE = {"Pad": _PAD}
+MICROSOFT = {"Pad": Converter(_pad_of_microsoft)}

@@ -10,12 +10,12 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import GreaterOp, MultiplyOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.signal import DftOp, StftOp
-from ...dialects.relay.transform import PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
-from ...dialects.sizes import Size, SizeExpr, decide, proves, same
+from ...dialects.relay.transform import SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.sizes import Size, SizeExpr, proves, same
 from ..importing.converter import Converter
-from ..importing.edges import with_edges
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places, where
+from ..meanings.pads import padded
 from .context import Context
 from .known import filled_value
 from .shaping import axis_of
@@ -40,15 +40,9 @@ def _zeros(ctx: Context, like: SSAValue) -> SSAValue:
 def _fitted(ctx: Context, part: SSAValue, length: int) -> SSAValue:
     """The first elements along the last axis, or zeros behind."""
     shape = shape_of(part)
-    if decide(shape[-1], "<=", length) is None or decide(length, "<=", shape[-1]) is None:
-        widths = [*[(0, 0)] * (len(shape) - 1), (0, length - shape[-1])]
-        return with_edges(ctx, part, widths, ctx.scalar(0, part))
-    if length < shape[-1]:
-        return ctx.emit(StridedSliceOp, part, begin=(0,), end=(length,), strides=(1,), axes=(len(shape) - 1,))
     if length == shape[-1]:
         return part
-    width = [0] * (2 * len(shape) - 1) + [length - shape[-1]]
-    return ctx.emit(PadOp, part, ctx.scalar(0, part), pad_width=width)
+    return padded(Term(ctx, part), [*[(0, 0)] * (len(shape) - 1), (0, length - shape[-1])]).value
 
 
 def dft(ctx: Context) -> SSAValue:

@@ -10,7 +10,6 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.rearrange import ReverseOp
 from ..importing.converter import Converter
-from ..importing.terms import Term
 from ..meanings import windows
 from ..meanings.windows import Window, moved
 from .context import Context
@@ -65,7 +64,7 @@ def _convolution(ctx: Context) -> SSAValue:
             return [numbers[spatial.index(axis)] if axis in spatial else 0 for axis in range(rank + 2)]
 
         inner = everywhere([n - 1 for n in apart])
-        data = Term(ctx, padded(ctx, data.value, data.number(0).value, everywhere(low), everywhere(high), inner))
+        data = padded(data, data.number(0), everywhere(low), everywhere(high), inner)
         low, high = [0] * rank, [0] * rank
     wide = ctx.result_dtype()
     size = tuple(kernel.shape[kernel_wanted.index(name)] for name in names)

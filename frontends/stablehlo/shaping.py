@@ -6,68 +6,41 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.scatter import StridedSetOp
-from ...dialects.relay.transform import BroadcastToOp, PadOp, StridedSliceOp, TransposeOp
+from ...dialects.relay.transform import BroadcastToOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import Size, proves, same
-from ..importing import context as importing
 from ..importing.attributes import Int, Ints
 from ..importing.converter import Converter, Result
-from ..importing.edges import with_edges
-from ..importing.products import reshaped
 from ..importing.rows import row
 from ..importing.sizes import counted, sizes_array
-from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places
-from ..meanings import moves
+from ..meanings import moves, pads
 from .context import Context
 
 Numbers = Sequence[int]
 
 
-def padded(
-    ctx: importing.Context, x: SSAValue, filler: SSAValue, low: Numbers, high: Numbers, inner: Numbers
-) -> SSAValue:
+def padded(x: Term, filler: Term, low: Numbers, high: Numbers, inner: Numbers) -> Term:
     """With so many fillers between elements and at both ends; negative ones take elements away."""
-    filler = reshaped(ctx, filler, ())
-    if any(inner):
-        shape = shape_of(x)
-        wide = tuple(n + (n - 1) * i if n else 0 for n, i in zip(shape, inner, strict=True))
-        ctx.fits(wide, dtype_of(x))
-        ground = ctx.emit(BroadcastToOp, filler, shape=wide)
-        steps = tuple(i + 1 for i in inner)
-        x = ctx.emit(StridedSetOp, ground, x, begin=[0] * len(wide), end=wide, strides=steps)
-    if any(n < 0 for n in (*low, *high)):
-        shape = shape_of(x)
-        begin = [max(-n, 0) for n in low]
-        end = [extent + min(n, 0) for extent, n in zip(shape, high, strict=True)]
-        if any(b > e for b, e in zip(begin, end, strict=True)):
-            ctx.fail(f"edges inside {list(shape)}", f"{list(low)} and {list(high)}")
-        x = ctx.emit(StridedSliceOp, x, begin=begin, end=end, strides=(1,) * len(shape))
-    width = [max(n, 0) for pair in zip(low, high, strict=True) for n in pair]
-    return ctx.emit(PadOp, x, filler, pad_width=width) if any(width) else x
-
-
-def _pad(ctx: Context) -> SSAValue:
-    rank = len(ctx.shape(0))
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    low, high, inner = (ctx.ints(name, count=rank) for name in names)
     if min(inner, default=0) < 0:
-        ctx.fail("interior padding of at least 0", str(list(inner)))
-    return padded(ctx, ctx.value(0), ctx.value(1), low, high, inner)
+        x.ctx.fail("interior padding of at least 0", str(list(inner)))
+    if any(inner):
+        wide = tuple(n + (n - 1) * i if n else 0 for n, i in zip(x.shape, inner, strict=True))
+        x.ctx.fits(wide, x.dtype)
+        ground = filler.apply(BroadcastToOp, shape=wide)
+        x = ground.apply(StridedSetOp, x, begin=[0] * len(wide), end=wide, strides=tuple(i + 1 for i in inner))
+    widths = list(zip(low, high, strict=True))
+    return pads.padded(x, widths, filler) if any(map(any, widths)) else x
 
 
-def _dynamic_pad(ctx: Context) -> SSAValue:
-    low, high, inner = (ctx.known_ints(index, "padding") for index in (2, 3, 4))
-    rank = len(ctx.shape(0))
-    if not len(low) == len(high) == len(inner) == rank:
-        ctx.fail(f"{rank} numbers of padding", f"{len(low)}, {len(high)} and {len(inner)}")
+def _dynamic_pad(x: Term, filler: Term, low: Numbers, high: Numbers, inner: Numbers) -> Term:
+    if not len(low) == len(high) == len(inner) == len(x.shape):
+        x.ctx.fail(f"{len(x.shape)} numbers of padding", f"{len(low)}, {len(high)} and {len(inner)}")
     if any(not same(number, 0) for number in inner):
-        ctx.fail("no padding inside", str(list(inner)))
-    widths = cast("list[tuple[Size, Size]]", list(zip(low, high, strict=True)))
-    return with_edges(ctx, ctx.value(0), widths, reshaped(ctx, ctx.value(1), ()))
+        x.ctx.fail("no padding inside", str(list(inner)))
+    return pads.padded(x, list(zip(low, high, strict=True)), filler)
 
 
 def _spread(x: Term, shape: Sequence[int], axes: Sequence[int]) -> Term:
@@ -168,6 +141,10 @@ def _at_least(ctx: Context, room: Size) -> bool:
     return True
 
 
+def _rank(ctx: Context) -> int:
+    return len(ctx.shape(0))
+
+
 _AXES, _IOTA = Ints((), name="broadcast_dimensions"), Int(name="iota_dimension")
 
 TABLE: dict[str, Converter[Context]] = {
@@ -176,11 +153,17 @@ TABLE: dict[str, Converter[Context]] = {
     "concatenate": row(moves.concatenate, "inputs*", axis=Int(name="dimension", least=0)),
     "dynamic_broadcast_in_dim": row(_spread, "operand shape:ints", axes=_AXES),
     "dynamic_iota": row(_counting, "shape:ints", axis=_IOTA),
-    "dynamic_pad": Converter(_dynamic_pad),
+    "dynamic_pad": row(_dynamic_pad, "operand padding_value low:ints high:ints interior:ints"),
     "dynamic_reshape": row(moves.shaped, "operand shape:ints"),
     "get_dimension_size": row(_dimension_size, "operand:shape", axis=Int(name="dimension")),
     "iota": row(_iota, axis=_IOTA),
-    "pad": Converter(_pad),
+    "pad": row(
+        padded,
+        "operand padding_value",
+        low=Ints(count=_rank, name="edge_padding_low"),
+        high=Ints(count=_rank, name="edge_padding_high"),
+        inner=Ints(count=_rank, name="interior_padding"),
+    ),
     "real_dynamic_slice": row(_real_dynamic_slice, "operand begin:ints end:ints strides:ints"),
     "reshape": row(_reshape, "operand"),
     "reverse": row(moves.reverse, "operand", axes=Ints((), name="dimensions", least=0)),

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
+from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay import elementwise as ew
 from ...dialects.relay.dilation import Dilation2DOp
 from ...dialects.relay.division import FloorModOp
-from ...dialects.relay.operator import Operator
-from ...dialects.relay.pooling import SPATIAL, AvgPool2DOp, AvgPool3DOp, MaxPool2DOp, MaxPool3DOp
-from ...dialects.relay.transform import PadOp, ReshapeOp
-from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
+from ...dialects.relay.pooling import SPATIAL
 from ...dialects.sizes import proves, same
-from ...support.dtypes import Array
+from ..importing.attributes import Element, Flag, Word
 from ..importing.converter import Converter
 from ..importing.moves import arranged
 from ..importing.rows import row
-from ..importing.tensor import Tensor, shape_of
-from ..importing.terms import Term, constant, term
-from ..meanings import windows
+from ..importing.tensor import Tensor
+from ..importing.terms import Term, places
+from ..meanings import pads, pools, windows
 from ..meanings.windows import Sizes, moved, same_window_back, window_back
 from .context import Context
 from .windows import explicit, image_of, layout_of, numbers, padding_of, spatial, window
@@ -108,86 +103,67 @@ def _convolved_back(ctx: Context, wanted: Sizes, kernel: Tensor, x: Term, rank: 
     return moved(windows.conv_transpose(moved(x, layout, plain), weight, sliding, more), plain, layout)
 
 
-def dilation2d(ctx: Context) -> SSAValue:
+def _dilation2d(ctx: Context, x: Term, kernel: Term) -> Term:
     """Padding does not count: it is lower than all numbers."""
-    sliding = window(ctx, "NHWC", image_of(ctx, "NHWC"), ctx.shape(1)[:2], dilations="rates")
-    data = ctx.value(0)
+    sliding = window(ctx, "NHWC", image_of(ctx, "NHWC"), kernel.shape[:2], dilations="rates")
     if any(not same(n, 0) for n in sliding.padding):
-        (top, left), (bottom, right) = sliding.before, sliding.after
-        lowest = ctx.number(-np.inf, ctx.dtype(0).name)
-        data = ctx.emit(PadOp, data, lowest, pad_width=(0, 0, top, bottom, left, right, 0, 0))
-    return ctx.emit(
-        Dilation2DOp,
-        data,
-        ctx.value(1),
-        strides=sliding.strides,
-        padding=(0, 0, 0, 0),
-        dilations=sliding.dilation,
-        data_layout="NHWC",
-        kernel_layout="HWI",
-    )
+        x = pads.padded(x, [(0, 0), *zip(sliding.before, sliding.after, strict=True), (0, 0)], -np.inf)
+    strides, dilations = sliding.strides, sliding.dilation
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWI"}
+    return x.apply(Dilation2DOp, kernel, strides=strides, padding=(0, 0, 0, 0), dilations=dilations, **layouts)
 
 
-def _pool(op: type[Operator], rank: int) -> Converter[Context]:
+def _pool(ops: pools.ByRank, rank: int) -> Converter[Context]:
     """Largest or average elements of windows; what is outside the image does not count."""
 
-    def convert(ctx: Context) -> SSAValue:
+    def convert(ctx: Context, x: Term) -> Term:
         layout = layout_of(ctx, rank)
         kernel = numbers(ctx, "ksize", layout)
         sliding, target = window(ctx, layout, image_of(ctx, layout), kernel), _wanted(ctx, layout)
-        result = moved(term(ctx, 0), layout, target).apply(
-            op, pool_size=sliding.kernel, strides=sliding.strides, padding=sliding.padding, layout=target
-        )
-        return moved(result, target, layout).value
+        return moved(pools.pool(ops, moved(x, layout, target), sliding, target), target, layout)
 
-    return Converter(convert)
+    return row(convert, "value")
 
 
-def max_pool_with_argmax(ctx: Context) -> tuple[SSAValue, ...]:
-    """Places count the elements of an image (NHWC), or with `include_batch_in_index` of all images."""
-    kernel = numbers(ctx, "ksize", "NHWC")
-    sliding = window(ctx, "NHWC", image_of(ctx, "NHWC"), kernel)
-    batch, height, width, channels = ctx.shape(0)
-    result, at = ctx.emit_all(
-        MaxPoolWithArgmaxOp,
-        moved(term(ctx, 0), "NHWC", "NCHW").value,
-        pool_size=sliding.kernel,
-        strides=sliding.strides,
-        dilation=sliding.dilation,
-        padding=sliding.padding,
+def _max_pool_with_places(ctx: Context, x: Term, of_all: bool, dtype: np.dtype[Any]) -> tuple[Term, Term]:
+    """Places count the elements of an image (NHWC), or of all images."""
+    sliding = window(ctx, "NHWC", image_of(ctx, "NHWC"), numbers(ctx, "ksize", "NHWC"))
+    batch, height, width, channels = x.shape
+    largest, at = (
+        moved(part, "NCHW", "NHWC") for part in pools.max_pool_with_places(moved(x, "NHWC", "NCHW"), sliding)
     )
-    places = moved(Term(ctx, at), "NCHW", "NHWC")
     # The operator counts row by row in each channel of each image.
     plane = height * width
-    spot = places.apply(FloorModOp, plane)
-    flat = spot * channels + constant(ctx, cast(Array, np.arange(channels, dtype=np.int64)), "channels")
-    if ctx.flag("include_batch_in_index"):
-        images = np.arange(batch, dtype=np.int64).reshape(batch, 1, 1, 1) * (plane * channels)
-        flat = flat + constant(ctx, cast(Array, images), "images")
-    largest = moved(Term(ctx, result), "NCHW", "NHWC")
-    return largest.value, flat.to(ctx.element("Targmax", np.dtype("int64"))).value
+    flat = at.apply(FloorModOp, plane) * channels + places(ctx, channels)
+    if of_all:
+        flat = flat + places(ctx, batch, 4) * (plane * channels)
+    return largest, flat.to(dtype)
 
 
-def bias_add(ctx: Context) -> SSAValue:
+def _bias_add(x: Term, bias: Term, layout: str) -> Term:
     """The bias is along the channels."""
-    bias, rank = ctx.value(1), len(ctx.shape(0))
-    if ctx.word("data_format", "NHWC").startswith("NC") and rank > 2:
-        bias = ctx.emit(ReshapeOp, bias, newshape=(*shape_of(bias), *[1] * (rank - 2)))
-    return ctx.emit(ew.AddOp, ctx.value(0), bias)
+    rank = len(x.shape)
+    return x + (bias.reshape(*bias.shape, *[1] * (rank - 2)) if layout.startswith("NC") and rank > 2 else bias)
 
 
+_BIAS_ADD = row(_bias_add, "value bias", layout=Word("NHWC", name="data_format"))
 TABLE = {
-    "AvgPool": _pool(AvgPool2DOp, 2),
-    "AvgPool3D": _pool(AvgPool3DOp, 3),
-    "BiasAdd": Converter(bias_add),
-    "BiasAddV1": Converter(bias_add),
+    "AvgPool": _pool(pools.AVERAGE, 2),
+    "AvgPool3D": _pool(pools.AVERAGE, 3),
+    "BiasAdd": _BIAS_ADD,
+    "BiasAddV1": _BIAS_ADD,
     "Conv2D": _conv(2),
     "Conv2DBackpropInput": _transposed(2),
     "Conv3D": _conv(3),
     "Conv3DBackpropInputV2": _transposed(3),
     "DepthwiseConv2dNative": row(depthwise_conv2d, "input filter:tensor"),
-    "Dilation2D": Converter(dilation2d),
-    "MaxPool": _pool(MaxPool2DOp, 2),
-    "MaxPool3D": _pool(MaxPool3DOp, 3),
-    "MaxPoolWithArgmax": Converter(max_pool_with_argmax),
+    "Dilation2D": row(_dilation2d, "input filter"),
+    "MaxPool": _pool(pools.MAX, 2),
+    "MaxPool3D": _pool(pools.MAX, 3),
+    "MaxPoolWithArgmax": row(
+        _max_pool_with_places,
+        "input",
+        of_all=Flag(False, name="include_batch_in_index"),
+        dtype=Element(np.dtype("int64"), name="Targmax"),
+    ),
 }

@@ -9,12 +9,13 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.division import TruncDivideOp
 from ...dialects.relay.nn import Conv2DOp
-from ...dialects.relay.pooling import MaxPool2DOp
 from ...dialects.relay.transform import TakeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
+from ..importing.rows import row
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term, where
+from ..meanings import pools
 from ..meanings.reductions import reduced
 from .context import Context
 from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of, shifted_product
@@ -30,8 +31,8 @@ def _activated(ctx: Context, value: SSAValue) -> SSAValue:
     return ctx.emit(ew.ClipOp, value, a_min=float(low), a_max=float(high))
 
 
-def max_pool_2d(ctx: Context) -> SSAValue:
-    return _activated(ctx, pool(ctx, MaxPool2DOp, ctx.value(0)))
+def _max_pool_2d(ctx: Context, x: Term) -> SSAValue:
+    return _activated(ctx, pool(ctx, pools.MAX, x).value)
 
 
 def divided(total: Term, count: Term) -> Term:
@@ -123,7 +124,7 @@ def softmax(ctx: Context) -> SSAValue:
 
 QUANTIZED = {
     "AVERAGE_POOL_2D": Converter(average_pool_2d),
-    "MAX_POOL_2D": Converter(max_pool_2d),
+    "MAX_POOL_2D": row(_max_pool_2d, "input"),
     "MEAN": Converter(mean),
     "SOFTMAX": Converter(softmax),
     "SUM": Converter(sum_),

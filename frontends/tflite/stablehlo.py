@@ -6,9 +6,11 @@ import re
 from dataclasses import fields
 from typing import Any
 
-from xdsl.ir import SSAValue
-
+from ..importing.attributes import Int
 from ..importing.converter import Converter, Result
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings.windows import Sizes
 from ..stablehlo import context as stablehlo
 from ..stablehlo import elementwise, indexing, scatters, shaping, windows
 from ..stablehlo.nodes import Node
@@ -54,20 +56,20 @@ def _row(name: str, converter: Converter[stablehlo.Context]) -> Converter[Contex
     return Converter(convert, unread=dict.fromkeys(regions, "read with the file, as the body of the node"))
 
 
-def reduce_window(ctx: Context) -> SSAValue:
-    """Data, a start, then sizes of windows, strides and dilations."""
-    rank = len(ctx.shape(0))
-    numbers = [ctx.known_ints(index, "sizes of windows") for index in (2, 3, 4)]
-    if any(len(list_) != rank for list_ in numbers):
-        ctx.fail(f"{rank} numbers for each of three inputs", str([len(list_) for list_ in numbers]))
-    kernel, strides, dilation = numbers
-    which = int(ctx.int("ReduceFunction", 0))
+def _reduce_window(x: Term, start: Term, kernel: Sizes, strides: Sizes, dilation: Sizes, which: int) -> Term:
+    rank = len(x.shape)
+    if not len(kernel) == len(strides) == len(dilation) == rank:
+        x.ctx.fail(f"{rank} numbers for each of three inputs", str([len(kernel), len(strides), len(dilation)]))
     body = _FUNCTIONS[which] if 0 <= which < len(_FUNCTIONS) else ""
-    return windows.reduced(ctx, body, kernel, strides, (1,) * rank, dilation, (0,) * (2 * rank))
+    return windows.reduced(x, start, body, kernel, strides, (1,) * rank, dilation, (0,) * (2 * rank))
 
 
 TABLE: dict[str, Converter[Context]] = {
-    "REDUCE_WINDOW": Converter(reduce_window),
+    "REDUCE_WINDOW": row(
+        _reduce_window,
+        "input start kernel:ints strides:ints dilation:ints",
+        which=Int(0, name="ReduceFunction"),
+    ),
     **{
         f"STABLEHLO_{name.upper()}": _row(name, rows.TABLE[name])
         for rows, names in (

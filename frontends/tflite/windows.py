@@ -8,10 +8,12 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.nn import Conv2DOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.pooling import SPATIAL, AvgPool2DOp, MaxPool2DOp
+from ...dialects.relay.pooling import SPATIAL
 from ..importing.converter import Converter
 from ..importing.moves import arranged
+from ..importing.rows import row
 from ..importing.terms import Term, sqrt, term
+from ..meanings import pools
 from ..meanings.windows import (
     Sizes,
     Window,
@@ -147,32 +149,30 @@ def pooling_window(ctx: Context) -> Window:
     return window(ctx, image_of(ctx), kernel, dilated=False)
 
 
-def pool(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
-    found = pooling_window(ctx)
-    return ctx.emit(op, value, pool_size=found.kernel, strides=found.strides, padding=found.padding, layout="NHWC")
+def pool(ctx: Context, ops: pools.ByRank, x: Term) -> Term:
+    """A pooling; what is outside the image does not count."""
+    return pools.pool(ops, x, pooling_window(ctx), "NHWC")
 
 
-def average_pool_2d(ctx: Context) -> SSAValue:
-    """Average each window; what is outside the image does not count."""
-    return fused(ctx, pool(ctx, AvgPool2DOp, ctx.value(0)))
+def _average_pool_2d(ctx: Context, x: Term) -> SSAValue:
+    return fused(ctx, pool(ctx, pools.AVERAGE, x).value)
 
 
-def max_pool_2d(ctx: Context) -> SSAValue:
-    return fused(ctx, pool(ctx, MaxPool2DOp, ctx.value(0)))
+def _max_pool_2d(ctx: Context, x: Term) -> SSAValue:
+    return fused(ctx, pool(ctx, pools.MAX, x).value)
 
 
-def l2_pool_2d(ctx: Context) -> SSAValue:
-    x = term(ctx, 0)
-    return fused(ctx, sqrt(Term(ctx, pool(ctx, AvgPool2DOp, (x * x).value))).value)
+def _l2_pool_2d(ctx: Context, x: Term) -> SSAValue:
+    return fused(ctx, sqrt(pool(ctx, pools.AVERAGE, x * x)).value)
 
 
 TABLE = {
-    "AVERAGE_POOL_2D": Converter(average_pool_2d),
+    "AVERAGE_POOL_2D": row(_average_pool_2d, "input"),
     "CONV_2D": Converter(conv_2d),
     "CONV_3D": Converter(conv_3d),
     "CONV_3D_TRANSPOSE": Converter(conv_3d_transpose),
     "DEPTHWISE_CONV_2D": Converter(depthwise_conv_2d),
-    "L2_POOL_2D": Converter(l2_pool_2d),
-    "MAX_POOL_2D": Converter(max_pool_2d),
+    "L2_POOL_2D": row(_l2_pool_2d, "input"),
+    "MAX_POOL_2D": row(_max_pool_2d, "input"),
     "TRANSPOSE_CONV": Converter(transpose_conv),
 }
