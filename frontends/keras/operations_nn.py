@@ -9,12 +9,13 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.transform import TransposeOp
-from ..importing.attributes import Int
+from ..importing.attributes import Flag, Int, Ints
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, once
 from ..meanings import norms, pads, pools
-from ..meanings.windows import conv
+from ..meanings.resizing import METHODS
+from ..meanings.windows import Sizes, conv
 from .context import Context
 from .convolution import image_of, layout_of, window_of
 from .images import resized
@@ -126,14 +127,11 @@ def _blocks(function: Callable[[Term, int, str], Term]) -> Row:
     return declared(moved, "x", block=Int(least=1, name="block_size"))
 
 
-def _resize(ctx: Context) -> SSAValue:
-    data, (height, width) = ctx.data(0, "images"), ctx.ints("size", count=2, least=1)
-    for option in ("crop_to_aspect_ratio", "pad_to_aspect_ratio"):
-        if ctx.flag(option, False):
-            ctx.fail(f"{option} false", "true")
-    image_of(ctx, data, 2)
-    method = ctx.choice("interpolation", ("nearest", "bilinear", "bicubic"), "bilinear")
-    return resized(ctx, data, (height, width), method, layout_of(ctx, 2), ctx.flag("antialias", False))
+def _resize(ctx: Context, x: Term, size: Sizes, crops: bool, pads: bool, antialias: bool) -> Term:
+    if crops or pads:
+        ctx.fail("crop_to_aspect_ratio and pad_to_aspect_ratio false", "true")
+    image_of(ctx, x.value, 2)
+    return resized(ctx, x, size, ctx.choice("interpolation", tuple(METHODS), "bilinear"), antialias)
 
 
 def _gray(ctx: Context) -> SSAValue:
@@ -167,7 +165,14 @@ TABLE: dict[str, Row] = {
     "MultiHot": Row(_multi_hot),
     "RGBToGrayscale": Row(_gray),
     "RMSNorm": Row(_rms_norm),
-    "Resize": Row(_resize),
+    "Resize": declared(
+        _resize,
+        "images",
+        size=Ints(count=2, least=1),
+        crops=Flag(False, name="crop_to_aspect_ratio"),
+        pads=Flag(False, name="pad_to_aspect_ratio"),
+        antialias=Flag(False),
+    ),
     "SeparableConv": Row(_separable),
     "SpaceToDepth": _blocks(pads.space_to_depth),
 }

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
-
-from xdsl.ir import SSAValue
+from typing import Any, cast
 
 from ...dialects.relay.interpolation import Resizing, quotient, scaled
 from ...dialects.sizes import holds_zero, size_max, size_min
 from ...dialects.sizes.decisions import chosen, compared
-from ..importing.converter import Converter
-from ..importing.resizing import resized
+from ..importing.attributes import Flag, Float, Ints, Word
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings.resizing import resized
 from .context import Context
 from .shaping import axis_of
 
 Ratio = tuple[int, int]
 """Of a new extent to an old one."""
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
-
-
-def _method(ctx: Context) -> str:
-    mode = ctx.word("mode", "nearest")
-    if mode not in _METHODS:
-        ctx.fail(f"mode among {', '.join(_METHODS)}", repr(mode))
-    return _METHODS[mode]
 
 
 def _floats(ctx: Context, index: int, what: str) -> list[float] | None:
@@ -34,29 +27,28 @@ def _floats(ctx: Context, index: int, what: str) -> list[float] | None:
     return [float(number) for number in ctx.array(index, what).reshape(-1).tolist()]
 
 
-def upsample(ctx: Context) -> SSAValue:
+def _upsample(ctx: Context, x: Term, mode: str) -> Term:
     """Also Resize of opset 10: coordinates divided by the scales."""
     scales = list(ctx.floats("scales", None) or ()) if ctx.opset < 9 else _floats(ctx, 1, "scales")
-    shape = ctx.shape(0)
-    if scales is None or len(scales) != len(shape) or min(scales) <= 0:
-        ctx.fail(f"{len(shape)} positive scales", str(scales))
-    sizes = map(scaled, shape, scales)
+    if scales is None or len(scales) != len(x.shape) or min(scales) <= 0:
+        ctx.fail(f"{len(x.shape)} positive scales", str(scales))
     how = [
-        Resizing(extent, size, scale, _method(ctx), "asymmetric", "floor")
-        for extent, size, scale in zip(shape, sizes, scales, strict=True)
+        Resizing(extent, scaled(extent, scale), scale, _METHODS[mode], "asymmetric", "floor")
+        for extent, scale in zip(x.shape, scales, strict=True)
     ]
-    return resized(ctx, ctx.value(0), list(range(len(shape))), how, 0.0)
+    return resized(x, range(len(x.shape)), how)
 
 
-def resize(ctx: Context) -> SSAValue:
+def _resize(
+    ctx: Context, x: Term, method: str, mode: str, axes: Sequence[int] | None, extrapolation: float, **kernel: Any
+) -> Term:
+    """kernel: what else a resizing of an axis is, by its fields."""
     if ctx.opset < 11:
-        return upsample(ctx)
-    shape = ctx.shape(0)
-    given = ctx.ints("axes", None)
-    axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
+        return _upsample(ctx, x, method)
+    shape = x.shape
+    axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if axes is None else axes)]
     scales, sizes, ratio = _sizes(ctx, [shape[axis] for axis in axes])
     count = len(axes)
-    mode = ctx.word("coordinate_transformation_mode", "half_pixel")
     roi = _floats(ctx, 1, "roi") if mode == "tf_crop_and_resize" else None
     roi = [0.0] * count + [1.0] * count if roi is None else roi
     if (
@@ -67,22 +59,10 @@ def resize(ctx: Context) -> SSAValue:
     ):
         ctx.fail(f"{count} axes, positive scales or sizes, and {2 * count} roi", f"{axes}, {scales} and {roi}")
     how = [
-        Resizing(
-            shape[axis],
-            sizes[i],
-            scales[i],
-            _method(ctx),
-            mode,
-            ctx.word("nearest_mode", "round_prefer_floor"),
-            ctx.float("cubic_coeff_a", -0.75),
-            ctx.flag("exclude_outside"),
-            ctx.flag("antialias"),
-            (roi[i], roi[count + i]),
-            ratio,
-        )
-        for i, axis in enumerate(axes)
+        Resizing(shape[axis], size, scale, _METHODS[method], mode, **kernel, roi=(roi[i], roi[count + i]), ratio=ratio)
+        for i, (axis, size, scale) in enumerate(zip(axes, sizes, scales, strict=True))
     ]
-    return resized(ctx, ctx.value(0), axes, how, ctx.float("extrapolation_value", 0.0))
+    return resized(x, axes, how, extrapolation)
 
 
 def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float | None], list[int], Ratio | None]:
@@ -125,7 +105,20 @@ def _kept_aspect(extents: Sequence[int], wanted: Sequence[int], better: str) -> 
     return cast(Ratio, (more, less)), cast("list[int]", sizes)
 
 
+_METHOD = Word("nearest", among=tuple(_METHODS), name="mode")
 TABLE = {
-    "Resize": Converter(resize, unread={"roi": "of the mode tf_crop_and_resize alone, which reads it"}),
-    "Upsample": Converter(upsample),
+    "Resize": row(
+        _resize,
+        "X",
+        unread={"roi": "of the mode tf_crop_and_resize alone, which reads it"},
+        method=_METHOD,
+        mode=Word("half_pixel", name="coordinate_transformation_mode"),
+        axes=Ints(None),
+        extrapolation=Float(0.0, name="extrapolation_value"),
+        rounding=Word("round_prefer_floor", name="nearest_mode"),
+        alpha=Float(-0.75, name="cubic_coeff_a"),
+        exclude=Flag(False, name="exclude_outside"),
+        antialias=Flag(False),
+    ),
+    "Upsample": row(_upsample, "X", mode=Word("nearest", among=tuple(_METHODS))),
 }

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import CastOp
-from ...dialects.relay.sampling import AffineGridOp, CropAndResizeOp, GridSampleOp
+from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, TransposeOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, RoiAlignOp, RoiPoolOp
+from ..importing.attributes import Flag, Float, Int, Ints, Word
 from ..importing.converter import Converter, Narrowed
-from ..importing.tensor import dtype_of
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings.resizing import grid_sample, resized_boxes
 from .context import Context
 
 
-def roi_align(ctx: Context) -> SSAValue:
-    """vision.roi_align, whose regions have the number of their image in front."""
-    rois = ctx.value(1)
-    own = ctx.emit(CastOp, ctx.value(2), dtype=dtype_of(rois).name)
-    rois = ctx.emit(ConcatenateOp, ctx.emit(ExpandDimsOp, own, axis=1), rois, axis=1)
-    mode, default = ctx.word("mode", "avg"), "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
-    return ctx.emit(
+def _roi_align(
+    x: Term, rois: Term, images: Term, height: int, width: int, mode: str, places: str, **options: Any
+) -> Term:
+    """Regions, with the number of their image in front."""
+    column = images.to(rois.dtype).apply(ExpandDimsOp, axis=1)
+    return x.apply(
         RoiAlignOp,
-        ctx.value(0),
-        rois,
-        pooled_size=(ctx.int("output_height", 1), ctx.int("output_width", 1)),
-        spatial_scale=ctx.float("spatial_scale", 1.0),
-        sample_ratio=ctx.int("sampling_ratio", 0),
+        column.apply(ConcatenateOp, rois, axis=1),
+        pooled_size=(height, width),
         mode="max_weighted" if mode == "max" else mode,
-        aligned=ctx.word("coordinate_transformation_mode", default) == "half_pixel",
+        aligned=places == "half_pixel",
+        **options,
     )
-
-
-def max_roi_pool(ctx: Context) -> SSAValue:
-    size = ctx.ints("pooled_shape", None)
-    if size is None:
-        ctx.fail("pooled_shape", "none")
-    return ctx.emit(RoiPoolOp, *ctx.values(), pooled_size=size, spatial_scale=ctx.float("spatial_scale", 1.0))
 
 
 def _optional(ctx: Context, index: int, default: float, dtype: type[np.generic]) -> SSAValue:
@@ -64,49 +60,43 @@ _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
 """Names since opset 20; those before are relay's."""
 
 
-def grid_sample(ctx: Context) -> SSAValue:
-    """image.grid_sample, whose grid has the coordinates in front."""
-    data, rank = ctx.value(0), len(ctx.shape(0))
-    mode = ctx.word("mode", "bilinear")
-    grid = ctx.emit(TransposeOp, ctx.value(1), axes=(0, rank - 1, *range(1, rank - 1)))
-    return ctx.emit(
-        GridSampleOp,
-        data,
-        grid,
-        method=_METHODS.get(mode, mode),
-        layout="NCHW" if rank == 4 else "NCDHW",
-        padding_mode=ctx.word("padding_mode", "zeros"),
-        align_corners=ctx.flag("align_corners"),
-    )
+def _grid_sample(x: Term, grid: Term, mode: str, padding_mode: str, aligned: bool) -> Term:
+    return grid_sample(x, grid, _METHODS.get(mode, mode), padding_mode, aligned)
 
 
-def affine_grid(ctx: Context) -> SSAValue:
-    """image.affine_grid, which has the coordinates in front."""
-    size = ctx.known_ints(1, "a size")
-    grid = ctx.emit(AffineGridOp, ctx.value(0), target_shape=size[2:], align_corners=ctx.flag("align_corners"))
-    rank = len(size)
-    return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
+def _affine_grid(theta: Term, size: Sequence[int], aligned: bool) -> Term:
+    """Points, whose coordinates come last; the operator has them in front."""
+    grid = theta.apply(AffineGridOp, target_shape=size[2:], align_corners=aligned)
+    return grid.apply(TransposeOp, axes=(0, *range(2, len(size)), 1))
 
 
-def crop_and_resize(ctx: Context) -> SSAValue:
-    """com.microsoft's."""
-    size = ctx.known_ints(3, "a crop size")
-    mode = ctx.word("mode", "bilinear")
-    return ctx.emit(
-        CropAndResizeOp,
-        *(ctx.value(index) for index in range(3)),
-        crop_size=size,
-        layout="NCHW",
-        method="nearest_neighbor" if mode == "nearest" else mode,
-        extrapolation_value=ctx.float("extrapolation_value", 0.0),
-    )
-
-
+_ALIGNED = Flag(False, name="align_corners")
+_GRID_SAMPLE = row(_grid_sample, "X grid", mode=Word("bilinear"), padding_mode=Word("zeros"), aligned=_ALIGNED)
 TABLE = {
-    "AffineGrid": Converter(affine_grid),
-    "GridSample": Converter(grid_sample),
-    "MaxRoiPool": Converter(max_roi_pool),
+    "AffineGrid": row(_affine_grid, "theta size:ints", aligned=_ALIGNED),
+    "GridSample": _GRID_SAMPLE,
+    "MaxRoiPool": row(RoiPoolOp, "X rois", pooled_size=Ints(name="pooled_shape"), spatial_scale=Float(1.0)),
     "NonMaxSuppression": Converter(non_max_suppression),
-    "RoiAlign": Converter(roi_align),
+    "RoiAlign": row(
+        _roi_align,
+        "X rois batch_indices",
+        height=Int(1, name="output_height"),
+        width=Int(1, name="output_width"),
+        mode=Word("avg"),
+        places=Word(
+            lambda ctx: "half_pixel" if ctx.opset >= 16 else "output_half_pixel",
+            name="coordinate_transformation_mode",
+        ),
+        spatial_scale=Float(1.0),
+        sample_ratio=Int(0, name="sampling_ratio"),
+    ),
 }
-MICROSOFT = {"CropAndResize": Converter(crop_and_resize), "GridSample": Converter(grid_sample)}
+MICROSOFT = {
+    "CropAndResize": row(
+        partial(resized_boxes, layout="NCHW"),
+        "X rois batch_indices crop_size:ints",
+        method=Word("bilinear", name="mode"),
+        extrapolation=Float(0.0, name="extrapolation_value"),
+    ),
+    "GridSample": _GRID_SAMPLE,
+}

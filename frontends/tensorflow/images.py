@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.resize import Resize2DOp
-from ...dialects.relay.sampling import CropAndResizeOp
 from ...dialects.relay.transform import TakeOp
 from ...dialects.sizes import SizeExpr
 from ...support.dtypes import Array
+from ..importing.attributes import Flag, Float, Word
 from ..importing.converter import Converter
-from ..importing.terms import Term, term
+from ..importing.rows import row
+from ..importing.terms import Term, constant
+from ..meanings.resizing import resized_boxes, resized_image
 from .context import Context
 
 
-def _size(ctx: Context) -> tuple[int, ...]:
-    """The height and width in input 1."""
-    size = ctx.known_ints(1, "a size")
-    if len(size) != 2 or len(ctx.shape(0)) != 4:
-        ctx.fail(
-            "images (batch, height, width, channels), and a height and width", f"{list(ctx.shape(0))}, {list(size)}"
-        )
-    return size
+def _check_size(x: Term, size: Sequence[int]) -> None:
+    if len(size) != 2 or len(x.shape) != 4:
+        x.ctx.fail("images (batch, height, width, channels), and a height and width", f"{list(x.shape)}, {list(size)}")
 
 
-def _mode(ctx: Context) -> str:
-    if ctx.flag("align_corners"):
-        return "align_corners"
-    return "half_pixel" if ctx.flag("half_pixel_centers") else "asymmetric"
+_ALIGNED, _CENTRED = Flag(False, name="align_corners"), Flag(False, name="half_pixel_centers")
 
 
-def _real(ctx: Context) -> SSAValue:
-    """The image as floats, which is what interpolation gives."""
-    image = term(ctx, 0)
-    return image.value if image.dtype.kind == "f" and image.dtype.itemsize == 4 else image.to("float32").value
+def _resized(method: str) -> Converter[Context]:
+    def resized(x: Term, size: Sequence[int], aligned: bool, centred: bool) -> Term:
+        _check_size(x, size)
+        image = x if method == "nearest_neighbor" else x.to("float32")
+        return resized_image(image, size, "NHWC", method, aligned=aligned, centred=centred)
 
-
-def resize_bilinear(ctx: Context) -> SSAValue:
-    return ctx.emit(
-        Resize2DOp,
-        _real(ctx),
-        size=_size(ctx),
-        layout="NHWC",
-        method="linear",
-        coordinate_transformation_mode=_mode(ctx),
-    )
+    return row(resized, "images size:ints", aligned=_ALIGNED, centred=_CENTRED)
 
 
 _STEPS = 1 << 10
@@ -64,9 +49,8 @@ def _weights(centred: bool) -> tuple[Array, Array]:
     return cast(Array, inner.astype(np.float32)), cast(Array, outer.astype(np.float32))
 
 
-def _taps(ctx: Context, extent: int, size: int) -> list[tuple[Array, Array]]:
+def _taps(extent: int, size: int, aligned: bool, centred: bool) -> list[tuple[Array, Array]]:
     """For each of the four elements around a result along an axis: which it is, and its weight, both (size,)."""
-    aligned, centred = ctx.flag("align_corners"), ctx.flag("half_pixel_centers")
     stretched = aligned and size > 1
     scale = np.float32(extent - 1 if stretched else extent) / np.float32(size - 1 if stretched else size)
     at = np.arange(size, dtype=np.float32)
@@ -84,69 +68,36 @@ def _taps(ctx: Context, extent: int, size: int) -> list[tuple[Array, Array]]:
     return [(cast(Array, index), cast(Array, weight)) for index, weight in zip(inside, weights, strict=True)]
 
 
-def resize_bicubic(ctx: Context) -> SSAValue:
+def _resize_bicubic(x: Term, size: Sequence[int], aligned: bool, centred: bool) -> Term:
     """With pixels that have centres by Keys' kernel of the image's own elements; distances are those of a table."""
-    size, (_, *extents, _) = _size(ctx), ctx.shape(0)
+    _check_size(x, size)
+    x, (_, *extents, _) = x.to("float32"), x.shape
     if any(isinstance(extent, SizeExpr) for extent in extents) or not all(extents):
-        return _resized_freely(ctx, size)
-    x = Term(ctx, _real(ctx))
+        # Of an image of a size that a call decides, distances are as they are.
+        alpha = -0.5 if centred else -0.75
+        return resized_image(x, size, "NHWC", "cubic", aligned=aligned, centred=centred, alpha=alpha, inside=centred)
     for axis in (2, 1):
         parts: list[Term] = []
-        for index, weight in _taps(ctx, extents[axis - 1], size[axis - 1]):
-            row = Term(ctx, ctx.emit(TakeOp, x.value, ctx.constant(index, "places"), axis=axis))
+        for index, weight in _taps(extents[axis - 1], size[axis - 1], aligned, centred):
+            line = x.apply(TakeOp, constant(x.ctx, index, "places"), axis=axis)
             shape = [-1 if at == axis else 1 for at in range(4)]
-            parts.append(row * Term(ctx, ctx.constant(weight.reshape(shape), "weights")))
+            parts.append(line * constant(x.ctx, weight.reshape(shape), "weights"))
         x = parts[0] + parts[1] + parts[2] + parts[3]
-    return x.value
+    return x
 
 
-def _resized_freely(ctx: Context, size: tuple[int, ...]) -> SSAValue:
-    """An image of a size that a call decides, with distances as they are."""
-    centred = ctx.flag("half_pixel_centers")
-    return ctx.emit(
-        Resize2DOp,
-        _real(ctx),
-        size=size,
-        layout="NHWC",
-        method="cubic",
-        coordinate_transformation_mode=_mode(ctx),
-        cubic_alpha=-0.5 if centred else -0.75,
-        cubic_exclude=int(centred),
-    )
-
-
-def resize_nearest_neighbor(ctx: Context) -> SSAValue:
-    """Rounded down; at aligned corners to the nearest, halves away from 0."""
-    aligned = ctx.flag("align_corners")
-    centred = "tf_half_pixel_for_nn" if ctx.flag("half_pixel_centers") else "asymmetric"
-    return ctx.emit(
-        Resize2DOp,
-        ctx.value(0),
-        size=_size(ctx),
-        layout="NHWC",
-        method="nearest_neighbor",
-        coordinate_transformation_mode="align_corners" if aligned else centred,
-        rounding_method="round_prefer_ceil" if aligned else "floor",
-    )
-
-
-def crop_and_resize(ctx: Context) -> SSAValue:
-    size, method = ctx.known_ints(3, "a size"), ctx.word("method", "bilinear")
-    return ctx.emit(
-        CropAndResizeOp,
-        Term(ctx, ctx.value(0)).to("float32").value,
-        ctx.value(1),
-        ctx.value(2),
-        crop_size=size,
-        layout="NHWC",
-        method="nearest_neighbor" if method == "nearest" else method,
-        extrapolation_value=ctx.float("extrapolation_value", 0.0),
-    )
+def _crop_and_resize(x: Term, *operands: Any, **options: Any) -> Term:
+    return resized_boxes(x.to("float32"), *operands, layout="NHWC", **options)
 
 
 TABLE = {
-    "CropAndResize": Converter(crop_and_resize),
-    "ResizeBicubic": Converter(resize_bicubic),
-    "ResizeBilinear": Converter(resize_bilinear),
-    "ResizeNearestNeighbor": Converter(resize_nearest_neighbor),
+    "CropAndResize": row(
+        _crop_and_resize,
+        "image boxes box_ind crop_size:ints",
+        method=Word("bilinear"),
+        extrapolation=Float(0.0, name="extrapolation_value"),
+    ),
+    "ResizeBicubic": row(_resize_bicubic, "images size:ints", aligned=_ALIGNED, centred=_CENTRED),
+    "ResizeBilinear": _resized("linear"),
+    "ResizeNearestNeighbor": _resized("nearest_neighbor"),
 }

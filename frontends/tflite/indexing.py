@@ -1,11 +1,10 @@
-"""Gathers, scatters, and resized images."""
+"""Gathers and scatters."""
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import GatherNdOp, OneHotOp, ReverseSequenceOp
-from ...dialects.relay.resize import Resize2DOp
 from ...dialects.relay.scatter import ScatterNdOp
 from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
 from ..importing.converter import Converter
@@ -91,60 +90,11 @@ def embedding_lookup_sparse(ctx: Context) -> SSAValue:
     return (total / where(by.equal(0.0), 1.0, by)).value
 
 
-def _mode(ctx: Context) -> str:
-    if ctx.flag("AlignCorners"):
-        return "align_corners"
-    return "half_pixel" if ctx.flag("HalfPixelCenters") else "asymmetric"
-
-
-def size_of(ctx: Context) -> tuple[int, ...]:
-    """The height and width in input 1."""
-    size = ctx.known_ints(1, "a size")
-    if len(size) != 2 or min(size) < 1 or len(ctx.shape(0)) != 4:
-        ctx.fail("a 4-d input, and a height and width", f"{list(ctx.shape(0))} and {list(size)}")
-    return size
-
-
-def resize_bilinear(ctx: Context) -> SSAValue:
-    return interpolated(ctx, ctx.value(0))
-
-
-def interpolated(ctx: Context, image: SSAValue) -> SSAValue:
-    """An image of floats in the size that is wanted."""
-    return ctx.emit(
-        Resize2DOp,
-        image,
-        size=size_of(ctx),
-        layout="NHWC",
-        method="linear",
-        coordinate_transformation_mode=_mode(ctx),
-    )
-
-
-def resize_nearest_neighbor(ctx: Context) -> SSAValue:
-    """Rounded down; at aligned corners to the nearest, halves away from 0."""
-    return ctx.emit(
-        Resize2DOp,
-        ctx.value(0),
-        size=size_of(ctx),
-        layout="NHWC",
-        method="nearest_neighbor",
-        coordinate_transformation_mode="align_corners" if ctx.flag("AlignCorners") else _nearest_mode(ctx),
-        rounding_method="round_prefer_ceil" if ctx.flag("AlignCorners") else "floor",
-    )
-
-
-def _nearest_mode(ctx: Context) -> str:
-    return "tf_half_pixel_for_nn" if ctx.flag("HalfPixelCenters") else "asymmetric"
-
-
 TABLE = {
     "EMBEDDING_LOOKUP": Converter(embedding_lookup),
     "EMBEDDING_LOOKUP_SPARSE": Converter(embedding_lookup_sparse),
     "GATHER": Converter(gather),
     "GATHER_ND": Converter(gather_nd),
     "ONE_HOT": Converter(one_hot),
-    "RESIZE_BILINEAR": Converter(resize_bilinear),
-    "RESIZE_NEAREST_NEIGHBOR": Converter(resize_nearest_neighbor),
     "REVERSE_SEQUENCE": Converter(reverse_sequence),
 }

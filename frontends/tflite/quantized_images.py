@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -12,22 +14,23 @@ from ...dialects.relay.numerics import AnyArray
 from ...dialects.relay.transform import TakeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
-from ..importing.terms import Term, log, term, where
+from ..importing.rows import row
+from ..importing.terms import Term, constant, log, term, where
 from .context import Context
 from .fixed_point import out_scale, scale_of
-from .indexing import size_of
+from .images import ALIGNED, CENTRED, check_size
 
 _ONE = 1 << 10
 """Coordinates are counted in steps of this part of a pixel."""
 
 
-def _neighbours(ctx: Context, extent: int, size: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+def _neighbours(extent: int, size: int, aligned: bool, centred: bool) -> tuple[AnyArray, AnyArray, AnyArray]:
     """For each place of the result the pixel before, the one after, and how far it is from the first."""
     step = (_ONE * extent + size // 2) // size
-    if ctx.flag("AlignCorners") and size > 1:
+    if aligned and size > 1:
         step = (_ONE * (extent - 1) + (size - 1) // 2) // (size - 1)
     places = np.arange(size) * step
-    if ctx.flag("HalfPixelCenters"):
+    if centred:
         places = places + step // 2 - _ONE // 2
     # C++ divides towards zero.
     before = np.maximum(np.trunc(places / _ONE).astype(np.int64), 0)
@@ -35,12 +38,14 @@ def _neighbours(ctx: Context, extent: int, size: int) -> tuple[AnyArray, AnyArra
     return before, after, places - _ONE * before
 
 
-def _places(ctx: Context, extent: int, size: int) -> tuple[tuple[AnyArray, AnyArray], tuple[AnyArray, AnyArray]]:
+def _places(
+    extent: int, size: int, aligned: bool, centred: bool
+) -> tuple[tuple[AnyArray, AnyArray], tuple[AnyArray, AnyArray]]:
     """The pixels before and after each place, and their weights, in float32 as the kernel rounds."""
     places = np.arange(size, dtype=np.float32)
-    if ctx.flag("AlignCorners") and size > 1:
+    if aligned and size > 1:
         scaled = places * (np.float32(extent - 1) / np.float32(size - 1))
-    elif ctx.flag("HalfPixelCenters"):
+    elif centred:
         scaled = (places + np.float32(0.5)) * (np.float32(extent) / np.float32(size)) - np.float32(0.5)
     else:
         scaled = places * (np.float32(extent) / np.float32(size))
@@ -50,43 +55,40 @@ def _places(ctx: Context, extent: int, size: int) -> tuple[tuple[AnyArray, AnyAr
     return (before, after), (np.float32(1) - far, far)
 
 
-def _resized_as_floats(ctx: Context) -> SSAValue:
+def _resized_as_floats(image: Term, size: Sequence[int], aligned: bool, centred: bool) -> Term:
     """Four neighbours times both weights of each, summed in the order of the kernel, rounded upward at halves."""
-    (height, width), (_, *image, _) = size_of(ctx), ctx.shape(0)
-    rows, row_weights = _places(ctx, image[0], height)
-    columns, column_weights = _places(ctx, image[1], width)
-    x, parts = term(ctx, 0).to("float32"), list[Term]()
+    (height, width), (_, *extents, _) = size, image.shape
+    rows, row_weights = _places(extents[0], height, aligned, centred)
+    columns, column_weights = _places(extents[1], width, aligned, centred)
+    x, parts = image.to("float32"), list[Term]()
     for column in (0, 1):
-        for row in (0, 1):
-            pixels = ctx.emit(TakeOp, x.value, ctx.constant(rows[row], "rows"), axis=1)
-            pixels = Term(ctx, ctx.emit(TakeOp, pixels, ctx.constant(columns[column], "columns"), axis=2))
-            down = ctx.constant(row_weights[row].reshape(1, height, 1, 1), "weights")
-            across = ctx.constant(column_weights[column].reshape(1, 1, width, 1), "weights")
-            parts.append(pixels * Term(ctx, down) * Term(ctx, across))
+        for line in (0, 1):
+            pixels = x.apply(TakeOp, constant(x.ctx, rows[line], "rows"), axis=1)
+            pixels = pixels.apply(TakeOp, constant(x.ctx, columns[column], "columns"), axis=2)
+            down = constant(x.ctx, row_weights[line].reshape(1, height, 1, 1), "weights")
+            across = constant(x.ctx, column_weights[column].reshape(1, 1, width, 1), "weights")
+            parts.append(pixels * down * across)
     total = parts[0] + parts[1] + parts[2] + parts[3] + 0.5
-    return total.to("int32").to("uint8").value
+    return total.to("int32").to("uint8")
 
 
-def resize_bilinear(ctx: Context) -> SSAValue:
+def _resize_bilinear(x: Term, size: Sequence[int], aligned: bool, centred: bool) -> Term:
     """In integers: weights of 10 bits along each axis, the sum rounded with halves away from 0. uint8 as floats."""
-    if ctx.info(0).type == "UINT8":
-        return _resized_as_floats(ctx)
-    size, (_, *image, _) = size_of(ctx), ctx.shape(0)
-    dtype = "int64" if ctx.info(0).type == "INT16" else "int32"
-    found = [term(ctx, 0).to(dtype)]
+    check_size(x, size)
+    own, (_, *image, _) = x.dtype, x.shape
+    if own == np.uint8:
+        return _resized_as_floats(x, size, aligned, centred)
+    x = x.to("int64" if own == np.int16 else "int32")
     for axis, (extent, wanted) in enumerate(zip(image, size, strict=True), 1):
-        before, after, far = _neighbours(ctx, extent, wanted)
+        before, after, far = _neighbours(extent, wanted, aligned, centred)
         shape = tuple(wanted if at == axis else 1 for at in range(4))
-        (x,) = found
         parts: list[Term] = []
         for pixels, weight in ((before, _ONE - far), (after, far)):
-            part = ctx.emit(TakeOp, x.value, ctx.constant(pixels.astype(np.int32), "pixels"), axis=axis)
-            parts.append(Term(ctx, part) * Term(ctx, ctx.constant(weight.astype(dtype).reshape(shape), "weights")))
-        found = [parts[0] + parts[1]]
-    (total,) = found
+            part = x.apply(TakeOp, constant(x.ctx, pixels.astype(np.int32), "pixels"), axis=axis)
+            parts.append(part * constant(x.ctx, weight.astype(x.dtype).reshape(shape), "weights"))
+        x = parts[0] + parts[1]
     half = _ONE * _ONE // 2
-    moved = where(total > 0, total + half, total - half).apply(TruncDivideOp, _ONE * _ONE)
-    return moved.to(ctx.out().type.lower()).value
+    return where(x > 0, x + half, x - half).apply(TruncDivideOp, _ONE * _ONE).to(own)
 
 
 def log_softmax(ctx: Context) -> SSAValue:
@@ -107,5 +109,5 @@ def log_softmax(ctx: Context) -> SSAValue:
 
 QUANTIZED = {
     "LOG_SOFTMAX": Converter(log_softmax),
-    "RESIZE_BILINEAR": Converter(resize_bilinear),
+    "RESIZE_BILINEAR": row(_resize_bilinear, "input size:ints", aligned=ALIGNED, centred=CENTRED),
 }

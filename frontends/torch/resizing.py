@@ -3,55 +3,43 @@
 from __future__ import annotations
 
 from math import floor
-from typing import cast
+from typing import Any, cast
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.interpolation import Resizing, quotient
-from ...dialects.relay.sampling import GridSampleOp
-from ...dialects.relay.transform import TransposeOp
+from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.vision import RoiAlignOp
 from ...dialects.sizes import Size
+from ..importing.attributes import Flag, Float, Int, Ints
 from ..importing.converter import Converter
-from ..importing.resizing import resized
-from ..importing.tensor import shape_of
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings.resizing import grid_sample, resized_image
 from .context import Context
 
 
-def upsample(rank: int, method: str, exact: bool = False, antialias: bool = False) -> Converter[Context]:
-    """image.resize of the spatial axes. Coordinates are computed with the given scale where there is one."""
+def _upsample(rank: int, method: str, exact: bool = False, antialias: bool = False) -> Converter[Context]:
+    """The spatial axes in another size. Coordinates are computed with the given scale where there is one."""
 
-    def convert(ctx: Context) -> SSAValue:
-        data = ctx.of("input" if ctx.given("input") else "self")
-        image = shape_of(data)[2:]
-        if len(image) != rank:
-            ctx.fail(f"an image of {rank} axes behind batch and channels", f"shape {list(shape_of(data))}")
+    def upsampled(ctx: Context, size: tuple[int, ...] | None, aligned: bool) -> Term:
+        x = ctx.term("input" if ctx.given("input") else "self")
+        if len(x.shape) != rank + 2:
+            ctx.fail(f"an image of {rank} axes behind batch and channels", f"shape {list(x.shape)}")
         scales = _scales(ctx, rank)
-        sizes = ctx.ints("output_size") if ctx.given("output_size") else _sizes(ctx, image, scales)
-        aligned = ctx.flag("align_corners")
         if aligned and antialias:
             ctx.fail("align_corners=False beside antialias", "align_corners=True")
-        mode, rounding = ("align_corners" if aligned else "half_pixel"), ""
-        if method == "nearest_neighbor":
-            mode, rounding = ("half_pixel", "round_prefer_ceil") if exact else ("asymmetric", "floor")
-        alpha = -0.5 if antialias else -0.75
-        how = [
-            Resizing(
-                extent,
-                size,
-                quotient(size, extent) if scale is None or aligned else scale,
-                method,
-                mode,
-                rounding,
-                alpha,
-                antialias,
-                antialias,
-            )
-            for extent, size, scale in zip(image, sizes, scales, strict=True)
-        ]
-        return resized(ctx, data, list(range(2, rank + 2)), how)
+        return resized_image(
+            x,
+            _sizes(ctx, x.shape[2:], scales) if size is None else size,
+            f"NC{SPATIAL[rank]}",
+            method,
+            aligned=aligned,
+            centred=exact or method != "nearest_neighbor",
+            scales=scales,
+            alpha=-0.5 if antialias else -0.75,
+            inside=antialias,
+            antialias=antialias,
+        )
 
-    return Converter(convert)
+    return row(upsampled, size=Ints(None, name="output_size"), aligned=Flag(False, name="align_corners"))
 
 
 def _scales(ctx: Context, rank: int) -> list[float | None]:
@@ -80,63 +68,59 @@ def _sizes(ctx: Context, image: tuple[int, ...], scales: list[float | None]) -> 
     return tuple(sizes)
 
 
-def _grid_sample(ctx: Context) -> SSAValue:
+def _grid_sample(x: Term, grid: Term, method: int, padding: int, aligned: bool) -> Term:
     methods, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
-    method, padding = ctx.int("interpolation_mode", 0), ctx.int("padding_mode", 0)
-    grid = ctx.of("grid")
-    rank = len(shape_of(grid))
-    return ctx.emit(
-        GridSampleOp,
-        ctx.of("input"),
-        ctx.emit(TransposeOp, grid, axes=(0, rank - 1, *range(1, rank - 1))),
-        method=methods[method],
-        padding_mode=paddings[padding],
-        align_corners=ctx.flag("align_corners"),
-        layout="NCHW" if len(ctx.shape_of("input")) == 4 else "NCDHW",
-    )
+    return grid_sample(x, grid, methods[method], paddings[padding], aligned)
 
 
-def _roi_align(ctx: Context) -> SSAValue:
-    return ctx.emit(
-        RoiAlignOp,
-        ctx.of("input"),
-        ctx.of("rois"),
-        pooled_size=(ctx.int("pooled_height"), ctx.int("pooled_width")),
-        spatial_scale=ctx.float("spatial_scale", 0.0),
-        sample_ratio=ctx.int("sampling_ratio"),
-        aligned=ctx.flag("aligned"),
-    )
+def _roi_align(x: Term, rois: Term, height: int, width: int, **options: Any) -> Term:
+    return x.apply(RoiAlignOp, rois, pooled_size=(height, width), **options)
 
 
+_GRID_SAMPLE = row(
+    _grid_sample,
+    "input grid",
+    method=Int(0, name="interpolation_mode"),
+    padding=Int(0, name="padding_mode"),
+    aligned=Flag(False, name="align_corners"),
+)
 _LINEAR = {1: "linear1d", 2: "bilinear2d", 3: "trilinear3d"}
 
 TABLE: dict[str, Converter[Context]] = {
     **{
-        f"aten.upsample_{name}.{o}": upsample(rank, "linear")
+        f"aten.upsample_{name}.{o}": _upsample(rank, "linear")
         for rank, name in _LINEAR.items()
         for o in ("vec", "default")
     },
     **{
-        f"aten.upsample_nearest{rank}d.{overload}": upsample(rank, "nearest_neighbor")
+        f"aten.upsample_nearest{rank}d.{overload}": _upsample(rank, "nearest_neighbor")
         for rank in (1, 2, 3)
         for overload in ("vec", "default")
     },
     **{
-        f"aten._upsample_nearest_exact{rank}d.{overload}": upsample(rank, "nearest_neighbor", exact=True)
+        f"aten._upsample_nearest_exact{rank}d.{overload}": _upsample(rank, "nearest_neighbor", exact=True)
         for rank in (1, 2, 3)
         for overload in ("vec", "default")
     },
-    **{f"aten.upsample_bicubic2d.{overload}": upsample(2, "cubic") for overload in ("vec", "default")},
+    **{f"aten.upsample_bicubic2d.{overload}": _upsample(2, "cubic") for overload in ("vec", "default")},
     **{
-        f"aten._upsample_bilinear2d_aa.{overload}": upsample(2, "linear", antialias=True)
+        f"aten._upsample_bilinear2d_aa.{overload}": _upsample(2, "linear", antialias=True)
         for overload in ("vec", "default")
     },
     **{
-        f"aten._upsample_bicubic2d_aa.{overload}": upsample(2, "cubic", antialias=True)
+        f"aten._upsample_bicubic2d_aa.{overload}": _upsample(2, "cubic", antialias=True)
         for overload in ("vec", "default")
     },
-    "aten.grid_sampler.default": Converter(_grid_sample),
-    "aten.grid_sampler_2d.default": Converter(_grid_sample),
-    "aten.grid_sampler_3d.default": Converter(_grid_sample),
-    "torchvision.roi_align.default": Converter(_roi_align),
+    "aten.grid_sampler.default": _GRID_SAMPLE,
+    "aten.grid_sampler_2d.default": _GRID_SAMPLE,
+    "aten.grid_sampler_3d.default": _GRID_SAMPLE,
+    "torchvision.roi_align.default": row(
+        _roi_align,
+        "input rois",
+        height=Int(name="pooled_height"),
+        width=Int(name="pooled_width"),
+        spatial_scale=Float(0.0),
+        sample_ratio=Int(name="sampling_ratio"),
+        aligned=Flag(False),
+    ),
 }
