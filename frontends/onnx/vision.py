@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, TransposeOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, RoiAlignOp, RoiPoolOp
 from ..importing.attributes import Flag, Float, Int, Ints, Word
-from ..importing.converter import Converter, Narrowed
+from ..importing.converter import Narrowed
 from ..importing.rows import row
 from ..importing.terms import Term
 from ..meanings.resizing import grid_sample, resized_boxes
@@ -35,23 +34,27 @@ def _roi_align(
     )
 
 
-def _optional(ctx: Context, index: int, default: float, dtype: type[np.generic]) -> SSAValue:
-    return ctx.value(index) if ctx.has(index) else ctx.constant(np.asarray(default, dtype), "default")
-
-
-def non_max_suppression(ctx: Context) -> Narrowed:
-    """vision.all_class_non_max_suppression."""
-    most = ctx.known(2) if ctx.has(2) else np.zeros(1, np.int64)
-    bound = -1 if most is None else int(most.reshape(-1)[0])
+def _non_max_suppression(
+    ctx: Context,
+    boxes: Term,
+    scores: Term,
+    most: Term | None = None,
+    overlap: Term | None = None,
+    least: Term | None = None,
+    *,
+    centred: bool,
+) -> Narrowed:
+    bound = 0
+    if most is not None:
+        known = ctx.known(2)
+        bound = -1 if known is None else max(int(known.reshape(-1)[0]), 0)
+    numbers = ((most, 0, np.int64), (overlap, 0, np.float32), (least, -np.inf, np.float32))
     points, number = ctx.emit_all(
         AllClassNonMaxSuppressionOp,
-        ctx.value(0),
-        ctx.value(1),
-        _optional(ctx, 2, 0, np.int64),
-        _optional(ctx, 3, 0, np.float32),
-        _optional(ctx, 4, -np.inf, np.float32),
-        max_output_size=max(bound, 0) if most is not None else -1,
-        center_point_box=ctx.flag("center_point_box", others=None),
+        *(boxes.value, scores.value),
+        *(ctx.constant(np.asarray(n, dtype), "default") if x is None else x.value for x, n, dtype in numbers),
+        max_output_size=bound,
+        center_point_box=centred,
     )
     return Narrowed(points, number)
 
@@ -76,7 +79,11 @@ TABLE = {
     "AffineGrid": row(_affine_grid, "theta size:ints", aligned=_ALIGNED),
     "GridSample": _GRID_SAMPLE,
     "MaxRoiPool": row(RoiPoolOp, "X rois", pooled_size=Ints(name="pooled_shape"), spatial_scale=Float(1.0)),
-    "NonMaxSuppression": Converter(non_max_suppression),
+    "NonMaxSuppression": row(
+        _non_max_suppression,
+        "boxes scores max_output_boxes_per_class? iou_threshold? score_threshold?",
+        centred=Flag(False, others=None, name="center_point_box"),
+    ),
     "RoiAlign": row(
         _roi_align,
         "X rois batch_indices",

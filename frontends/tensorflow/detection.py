@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.division import FloorDivideOp, FloorModOp
@@ -11,133 +10,101 @@ from ...dialects.relay.indexing import GatherNdOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.scatter import ScatterNdOp
 from ...dialects.relay.sorting import TopKOp
-from ...dialects.relay.transform import BroadcastToOp, PadOp, TransposeOp
-from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, SoftNonMaxSuppressionOp
+from ...dialects.relay.transform import BroadcastToOp, TransposeOp
 from ...dialects.sizes import proves
-from ..importing.converter import Converter, Narrowed, Result
-from ..importing.tensor import shape_of
-from ..importing.terms import Term, places, term, where
-from .context import Context
-from .shaping import cut
+from ..importing.attributes import Flag
+from ..importing.converter import Narrowed, Result
+from ..importing.rows import row
+from ..importing.terms import Term, places, where
+from ..meanings.detection import best, best_of_classes, best_softly, filled_up
 
 
-def _most(ctx: Context) -> int:
-    """The number of boxes that are wanted."""
-    most = ctx.one(2, "a number of boxes")
-    if proves(most, "<", 0) or len(ctx.shape(0)) != 2:
-        ctx.fail("boxes (n, 4), and a number of them from 0 on", f"{list(ctx.shape(0))} and {most}")
-    return most
+def _check(boxes: Term, most: int) -> None:
+    if proves(most, "<", 0) or len(boxes.shape) != 2:
+        boxes.ctx.fail("boxes (n, 4), and a number of them from 0 on", f"{list(boxes.shape)} and {most}")
 
 
-def _best(ctx: Context, least: SSAValue) -> tuple[Term, Term]:
-    """The numbers of at most as many boxes as are wanted, by descending scores; and how many there are, int64.
-
-    A box that shares more than the threshold in input 3 with a better one is out, and what has no score above `least`.
-    """
-    most, boxes, scores = _most(ctx), term(ctx, 0).to("float32"), term(ctx, 1).to("float32")
-    count = boxes.shape[0]
-    points, number = ctx.emit_all(
-        AllClassNonMaxSuppressionOp,
-        boxes.reshape(1, count, 4).value,
-        scores.reshape(1, 1, count).value,
-        ctx.number(most, "int64"),
-        term(ctx, 3).to("float32").reshape().value,
-        least,
-        max_output_size=most,
-    )
-    winners = Term(ctx, cut(ctx, points, 1, 2, 3)).reshape(shape_of(points)[0]).to("int32")
-    return winners, Term(ctx, number).reshape()
+def _best(boxes: Term, scores: Term, most: int, overlap: Term, least: Term | float) -> tuple[Term, Term]:
+    _check(boxes, most)
+    boxes, scores, overlap = boxes.to("float32"), scores.to("float32"), overlap.to("float32").reshape()
+    threshold = least.to("float32").reshape() if isinstance(least, Term) else overlap.number(least)
+    return best(boxes, scores, most, overlap, threshold)
 
 
-def suppressed(ctx: Context) -> Result:
+def _suppressed(boxes: Term, scores: Term, most: int, overlap: Term, least: Term | None = None) -> Result:
     """The numbers of boxes; version 3 has a threshold of scores, too."""
-    threshold = term(ctx, 4).to("float32").reshape().value if len(ctx.inputs) > 4 else ctx.number(-np.inf, "float32")
-    winners, number = _best(ctx, threshold)
+    winners, number = _best(boxes, scores, most, overlap, -np.inf if least is None else least)
     return Narrowed(winners.value, number.value)
 
 
-def _padded(ctx: Context, winners: Term, most: int) -> Term:
-    """A vector with zeros behind it, `most` long."""
-    short = most - winners.shape[0]
-    if proves(short, ">", 0):
-        winners = Term(ctx, ctx.emit(PadOp, winners.value, ctx.number(0, winners.dtype.name), pad_width=[0, short]))
-    return Term(ctx, cut(ctx, winners.value, 0, 0, most))
-
-
-def suppressed_v4(ctx: Context) -> tuple[Result, ...]:
+def _suppressed_v4(
+    boxes: Term, scores: Term, most: int, overlap: Term, least: Term, padded: bool
+) -> tuple[Term | Result, Term]:
     """The numbers of boxes, with zeros behind them if that is wanted; and how many there are."""
-    winners, number = _best(ctx, term(ctx, 4).to("float32").reshape().value)
-    total = number.to("int32").value
-    if not ctx.flag("pad_to_max_output_size"):
+    winners, number = _best(boxes, scores, most, overlap, least)
+    total = number.to("int32")
+    if not padded:
         return Narrowed(winners.value, number.value), total
-    most = _most(ctx)
-    whole = _padded(ctx, winners, most)
-    return where(places(ctx, most) < number, whole, 0.0).value, total
+    return where(places(boxes.ctx, most) < number, filled_up(winners, 0, most), 0.0), total
 
 
-def suppressed_v5(ctx: Context) -> tuple[Result, ...]:
+def _suppressed_v5(boxes: Term, scores: Term, most: int, *numbers: Term, padded: bool) -> tuple[Term | Result, ...]:
     """Scores are lowered by better boxes that cover a box: numbers, lowered scores, and how many there are."""
-    boxes, scores = term(ctx, 0).to("float32"), term(ctx, 1).to("float32")
-    numbers = [term(ctx, index).to("float32").reshape().value for index in (3, 4, 5)]
-    winners, lowered, total = ctx.emit_all(
-        SoftNonMaxSuppressionOp, boxes.value, scores.value, *numbers, max_output_size=_most(ctx)
-    )
-    which, count = Term(ctx, winners).to("int32").value, Term(ctx, total)
-    if ctx.flag("pad_to_max_output_size"):
-        return which, lowered, count.to("int32").value
-    return Narrowed(which, count.value), Narrowed(lowered, count.value), count.to("int32").value
+    _check(boxes, most)
+    limits = (number.to("float32").reshape() for number in numbers)
+    winners, lowered, total = best_softly(boxes.to("float32"), scores.to("float32"), most, *limits, at_threshold=False)
+    if padded:
+        return winners, lowered, total
+    count = total.to("int64").value
+    return Narrowed(winners.value, count), Narrowed(lowered.value, count), total
 
 
-def combined(ctx: Context) -> tuple[Result, ...]:
+def _combined(
+    boxes: Term,
+    scores: Term,
+    per_class: int,
+    total: int,
+    overlap: Term,
+    least: Term,
+    of_each: bool,
+    clips: bool,
+) -> tuple[Term, ...]:
     """The best boxes of all classes of each image: corners, scores, classes, and how many there are; zeros behind."""
-    boxes, scores = term(ctx, 0), term(ctx, 1)
-    per_class, total = ctx.one(2, "a number of boxes"), ctx.one(3, "a number of boxes")
+    ctx = boxes.ctx
     if len(boxes.shape) != 4 or boxes.shape[2] != 1 or len(scores.shape) != 3:
         ctx.fail("boxes (batch, n, 1, 4) that classes share", f"{list(boxes.shape)} and {list(scores.shape)}")
     batch, count, classes = scores.shape
     corners = boxes.reshape(batch, count, 4)
     by_class = scores.apply(TransposeOp, axes=(0, 2, 1))
-    iou, least = (term(ctx, index).reshape().value for index in (4, 5))
-    points, number = ctx.emit_all(
-        AllClassNonMaxSuppressionOp,
-        corners.value,
-        by_class.value,
-        ctx.number(per_class, "int64"),
-        iou,
-        least,
-        max_output_size=per_class,
-    )
-    rows = shape_of(points)[0]
-    valid = (places(ctx, rows) < Term(ctx, number).reshape()).to("int32")
-    zeros = ctx.emit(BroadcastToOp, ctx.number(0, "int32"), shape=(batch, classes, count))
-    kept = Term(ctx, ctx.emit(ScatterNdOp, zeros, ctx.emit(TransposeOp, points, axes=(1, 0)), valid.value, mode="max"))
+    points, number = best_of_classes(corners, by_class, per_class, overlap.reshape(), least.reshape())
+    valid = (places(ctx, points.shape[0]) < number).to("int32")
+    zeros = valid.number(0).apply(BroadcastToOp, shape=(batch, classes, count))
+    kept = zeros.apply(ScatterNdOp, points.apply(TransposeOp, axes=(1, 0)), valid, mode="max")
     ranked = where(kept > 0.0, by_class, -np.inf).reshape(batch, classes * count)
-    most = min(total, classes * per_class) if ctx.flag("pad_per_class") else total
+    most = min(total, classes * per_class) if of_each else total
     width = min(most, classes * count)
     largest = ctx.emit_all(TopKOp, ranked.value, k=width, axis=-1, ret_type="both", dtype="int32")
-    best, at = (Term(ctx, value) for value in largest)
-    chosen = best.apply(ew.IsFiniteOp)
+    marks, at = (Term(ctx, value) for value in largest)
+    chosen = marks.apply(ew.IsFiniteOp)
     which = at.apply(FloorModOp, count).reshape(1, batch, width)
-    corners_kept = Term(ctx, ctx.emit(GatherNdOp, corners.value, which.value, batch_dims=1))
-    if ctx.flag("clip_boxes", True):
-        corners_kept = corners_kept.clip(0.0, 1.0)
-    corners_kept = where(chosen.reshape(batch, width, 1), corners_kept, 0.0)
+    winners = corners.apply(GatherNdOp, which, batch_dims=1)
+    winners = where(chosen.reshape(batch, width, 1), winners.clip(0.0, 1.0) if clips else winners, 0.0)
     kinds = where(chosen, at.apply(FloorDivideOp, count).to("float32"), 0.0)
     length = chosen.to("int32").apply(SumOp, axis=(1,), keepdims=False)
-    more = most - width
-    pads = [(0, 0, 0, more, 0, 0), (0, 0, 0, more), (0, 0, 0, more)]
-    parts = [corners_kept, where(chosen, best, 0.0), kinds]
-    padded = [
-        ctx.emit(PadOp, part.value, ctx.number(0, "float32"), pad_width=list(pad)) if more else part.value
-        for part, pad in zip(parts, pads, strict=True)
-    ]
-    return (*padded, length.value)
+    return *(filled_up(part, 1, most) for part in (winners, where(chosen, marks, 0.0), kinds)), length
 
 
+_PADDED = Flag(False, name="pad_to_max_output_size")
+_BOXES = "boxes scores max_output_size:size iou_threshold"
 TABLE = {
-    "CombinedNonMaxSuppression": Converter(combined),
-    "NonMaxSuppressionV2": Converter(suppressed),
-    "NonMaxSuppressionV3": Converter(suppressed),
-    "NonMaxSuppressionV4": Converter(suppressed_v4),
-    "NonMaxSuppressionV5": Converter(suppressed_v5),
+    "CombinedNonMaxSuppression": row(
+        _combined,
+        "boxes scores max_output_size_per_class:size max_total_size:size iou_threshold score_threshold",
+        of_each=Flag(False, name="pad_per_class"),
+        clips=Flag(True, name="clip_boxes"),
+    ),
+    "NonMaxSuppressionV2": row(_suppressed, _BOXES),
+    "NonMaxSuppressionV3": row(_suppressed, f"{_BOXES} score_threshold"),
+    "NonMaxSuppressionV4": row(_suppressed_v4, f"{_BOXES} score_threshold", padded=_PADDED),
+    "NonMaxSuppressionV5": row(_suppressed_v5, f"{_BOXES} score_threshold soft_nms_sigma", padded=_PADDED),
 }
