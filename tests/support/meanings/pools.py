@@ -10,7 +10,7 @@ import numpy as np
 from special_numbers import Array
 
 from meanings.meaning import Case, Meaning
-from meanings.references import pads_of, pooled
+from meanings.references import padded, pads_of, pooled, windows
 from meanings.spelled import LAST, SAME, even_pads, hlo_ints, hlo_pairs, onnx_padding
 
 _RNG = np.random.default_rng(7)
@@ -220,6 +220,45 @@ def _edges_stablehlo(value: float) -> Any:
     return spelling
 
 
+# Widths below 0.
+
+_CUTS = [
+    Case("one end", [_X], {"pads": [(0, 0), (0, 0), (0, 0), (-1, 2)]}),
+    Case("both axes", [_X], {"pads": [(0, 0), (0, 0), (1, -2), (-2, 3)]}),
+    Case("nothing added", [_X], {"pads": [(0, 0), (0, 0), (0, -1), (-1, -1)]}),
+]
+
+
+def _cut(mode: str, value: float = 0.0) -> Any:
+    """Return what cuts off first, so that no border repeats what is cut off."""
+
+    def expected(x: Array, pads: Any) -> Array:
+        for axis, (before, after) in enumerate(pads):
+            x = x.take(range(max(-before, 0), x.shape[axis] + min(after, 0)), axis)
+        return _edged(mode, value)(x, [(max(before, 0), max(after, 0)) for before, after in pads])
+
+    return expected
+
+
+def _sum_torch(net: Any, x: Any, kernel: Any, strides: Any, padding: Any, **more: Any) -> Any:
+    pads = even_pads(padding) or [0] * len(kernel)
+    return net(f"aten.avg_pool{len(kernel)}d.default", self=x, kernel_size=kernel, stride=strides, padding=pads,
+               divisor_override=1)  # fmt: skip
+
+
+def _sum_stablehlo(net: Any, x: Any, kernel: Any, strides: Any, padding: Any, dilations: Any) -> Any:
+    pads = pads_of(padding, x.shape[2:], kernel, strides, dilations)
+    return net("reduce_window", x, net.const(0.0, "float32"), regions=net.region("add", x.dtype),
+               window_dimensions=hlo_ints([1, 1, *kernel]), window_strides=hlo_ints([1, 1, *strides]),
+               padding=hlo_pairs([(0, 0), (0, 0), *pads]))  # fmt: skip
+
+
+def _summed(x: Array, kernel: Any, strides: Any, padding: Any, dilations: Any) -> Array:
+    wide = padded(x.astype(np.float64), pads_of(padding, x.shape[2:], kernel, strides, dilations))
+    axes = tuple(range(-len(kernel), 0))
+    return windows(wide, kernel, strides, dilations).sum(axes).astype(x.dtype)
+
+
 TABLE = [
     Meaning("max_pool", lambda x, **options: pooled(x, "max", **options), [*_POOLS, *_DILATED_POOLS],
             {**_pools("max"), "torch with places": _pool_places, "stablehlo": _pool_stablehlo}, channels_last=LAST,
@@ -243,5 +282,13 @@ TABLE = [
         "keras": _edges_keras("symmetric"), "tflite": _edges_numbers("MIRROR_PAD", mode=1),
         "tensorflow": _edges_numbers("MirrorPad", mode="SYMMETRIC")}, note="with the edge"),
     Meaning("pad_edge", _edged("edge"), _EDGES, {"onnx": _edges_onnx("edge"), "torch": _edges_torch("replicate")}),
+    Meaning("sum_pool", _summed, [_pool("valid", [6, 7], [2, 3]), _pool("pads", [6, 7], [3, 3], 2, [(1, 1), (1, 1)]),
+                                  _pool("pads", [4, 5, 4], [2, 2, 2], 2, [(1, 1), (0, 0), (1, 1)])],
+            {"torch": _sum_torch, "stablehlo": _sum_stablehlo}, lost=20.0),
+    Meaning("pad_cuts_off", _cut("constant", 1.5), _CUTS, {
+        "onnx": _edges_onnx("constant", 1.5), "torch": _edges_torch("constant", 1.5),
+        "stablehlo": _edges_stablehlo(1.5)}),
+    Meaning("pad_wrap_cuts_off", _cut("wrap"), _CUTS, {
+        "onnx": _edges_onnx("wrap"), "torch": _edges_torch("circular")}, note="what is cut off does not come back"),
     Meaning("pad_wrap", _edged("wrap"), _EDGES, {"onnx": _edges_onnx("wrap"), "torch": _edges_torch("circular")}),
 ]  # fmt: skip
