@@ -16,7 +16,7 @@ def part_along(x: Term, axis: int, begin: int, end: int) -> Term:
 
 
 def best_of_classes(boxes: Term, scores: Term, most: int, overlap: Term, least: Term) -> tuple[Term, Term]:
-    """Of boxes (batch, n, 4) at most `most` of each class, by scores (batch, classes, n): (image, class, box), in the
+    """The best boxes, `most` of each class at most, by scores (batch, classes, n): (image, class, box), in the
     order of images, classes and descending scores; and how many they are, both int64.
 
     A box that shares more than `overlap` of the union with a better one of its class is out, and what has no score
