@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...dialects.relay.elementwise import ReinterpretOp
-from ...dialects.relay.transform import PadOp, StridedSliceOp
+from ...dialects.relay.transform import PadOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, SoftNonMaxSuppressionOp
 from ...dialects.sizes import proves
 from ..importing.terms import Term, constant
-
-
-def part_along(x: Term, axis: int, begin: int, end: int) -> Term:
-    return x.apply(StridedSliceOp, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
+from .slices import cut
 
 
 def best_of_classes(boxes: Term, scores: Term, most: int, overlap: Term, least: Term) -> tuple[Term, Term]:
@@ -38,7 +35,7 @@ def best(boxes: Term, scores: Term, most: int, overlap: Term, least: Term) -> tu
     """The numbers of the best boxes (n, 4), int32, as `best_of_classes` of one image and class has them."""
     count = boxes.shape[0]
     points, number = best_of_classes(boxes.reshape(1, count, 4), scores.reshape(1, 1, count), most, overlap, least)
-    return part_along(points, 1, 2, 3).reshape(points.shape[0]).to("int32"), number
+    return cut(points, 1, 2, 3).reshape(points.shape[0]).to("int32"), number
 
 
 def best_softly(
@@ -63,4 +60,4 @@ def filled_up(x: Term, axis: int, length: int) -> Term:
     short = length - x.shape[axis]
     if proves(short, ">", 0):
         x = x.apply(PadOp, 0.0, pad_width=[short if at == 2 * axis + 1 else 0 for at in range(2 * len(x.shape))])
-    return part_along(x, axis, 0, length)
+    return cut(x, axis, 0, length)

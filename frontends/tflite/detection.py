@@ -16,7 +16,8 @@ from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, TakeOp, Tr
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, exp, minimum, places, term, where
-from ..meanings.detection import best, best_of_classes, best_softly, filled_up, part_along
+from ..meanings.detection import best, best_of_classes, best_softly, filled_up
+from ..meanings.slices import cut
 from .context import Context
 
 _flexbuffers: Any = flexbuffers
@@ -65,7 +66,7 @@ def _decoded(ctx: Context, options: dict[str, float]) -> Term:
     codes, anchors = (_real(ctx, index).reshape(count, 4) for index in (0, 2))
 
     def column(of: Term, at: int) -> Term:
-        return part_along(of, 1, at, at + 1)
+        return cut(of, 1, at, at + 1)
 
     low: list[Term] = []
     high: list[Term] = []
@@ -89,7 +90,7 @@ def _together(
     of each; and how many."""
     kept = min(classes, scores.shape[1])
     values, which = ctx.emit_all(TopKOp, scores.value, k=kept, axis=1, ret_type="both", dtype="int32")
-    highest = part_along(Term(ctx, values), 1, 0, 1).reshape(scores.shape[0])
+    highest = cut(Term(ctx, values), 1, 0, 1).reshape(scores.shape[0])
     found, number = best(boxes, highest, most, *limits)
     found, total = filled_up(found, 0, most), number.to("int32")
     each = [filled_up(_taken(ctx, Term(ctx, tensor), found).to("float32"), 1, classes) for tensor in (which, values)]
@@ -107,7 +108,7 @@ def _by_class(
     backward = scores.apply(TransposeOp, axes=(1, 0)).apply(ReverseOp, axis=(0,))
     points, number = best_of_classes(boxes.reshape(1, count, 4), backward.reshape(1, kinds, count), each, *limits)
     rows, number = points.shape[0], number.to("int32")
-    kind, box = (part_along(points, 1, at, at + 1).reshape(rows).to("int32") for at in (1, 2))
+    kind, box = (cut(points, 1, at, at + 1).reshape(rows).to("int32") for at in (1, 2))
     marks = _taken(ctx, backward.reshape(kinds * count), kind * count + box)
     marks = where(places(ctx, rows, dtype="int32") < number, marks, -np.inf)
     first = Term(ctx, ctx.emit(ArgsortOp, marks.value, axis=0, is_ascend=False, dtype="int32"))
@@ -130,7 +131,7 @@ def detection_postprocess(ctx: Context) -> tuple[SSAValue, ...]:
     boxes = _decoded(ctx, options)
     every = _real(ctx, 1).reshape(*ctx.shape(1)[1:])
     # Class 0 is the background, if there is one more.
-    own = part_along(every, 1, every.shape[1] - kinds, every.shape[1])
+    own = cut(every, 1, every.shape[1] - kinds, every.shape[1])
     threshold = np.nextafter(np.float32(options.get("nms_score_threshold", 0.0)), np.float32(-np.inf))
     limits = [
         Term(ctx, ctx.number(value, "float32")) for value in (options.get("nms_iou_threshold", 0.0), float(threshold))
