@@ -47,7 +47,7 @@ def swapped(x: Term) -> Term:
     return x.apply(TransposeOp, axes=(1, 0, *range(2, len(x.shape))))
 
 
-def cut(x: Term, begin: int, end: int, axis: int = 0) -> Term:
+def cut(x: Term, axis: int, begin: int, end: int) -> Term:
     """Part of a term along an axis."""
     return x.apply(StridedSliceOp, begin=(begin,), end=(end,), axes=(axis,))
 
@@ -62,7 +62,7 @@ def parts(x: Term, count: int) -> list[Term]:
     """Equal parts of the last axis."""
     axis = len(x.shape) - 1
     extent = x.shape[axis] // count
-    return [cut(x, at * extent, (at + 1) * extent, axis) for at in range(count)]
+    return [cut(x, axis, at * extent, (at + 1) * extent) for at in range(count)]
 
 
 def lstm_step(
@@ -132,7 +132,7 @@ class Direction:
             rows.ctx.fail(f"weights of {len(wanted) * self.hidden} rows", f"shape {list(rows.shape)}")
         if self.gates not in ("", wanted):
             at = [self.gates.index(gate) * self.hidden for gate in wanted]
-            rows = joined(*(cut(rows, begin, begin + self.hidden) for begin in at))
+            rows = joined(*(cut(rows, 0, begin, begin + self.hidden) for begin in at))
         apart = self._grown(rows.reshape(len(wanted), self.hidden, *rest), 1)
         return apart.reshape(len(wanted) * self.units, *rest)
 
@@ -144,13 +144,13 @@ class Direction:
         if self.kind is not GRU:
             return bias + own
         gates, end = 2 * self.units, 3 * self.units
-        return joined(cut(bias, 0, gates) + cut(own, 0, gates), cut(bias, gates, end))
+        return joined(cut(bias, 0, 0, gates) + cut(own, 0, 0, gates), cut(bias, 0, gates, end))
 
     def _bias_of_hidden(self) -> Term:
         """The bias of a GRU's hidden gate with the state, which is not added before the reset gate is known."""
         if self.recurrent_bias is None:
             return _zeros(self.weight.ctx, self.weight.dtype, self.units)
-        return cut(self.ordered(self.recurrent_bias), 2 * self.units, 3 * self.units)
+        return cut(self.ordered(self.recurrent_bias), 0, 2 * self.units, 3 * self.units)
 
     def inputs(self, data: Term) -> Term:
         """The products (time, batch, gates * units) of data (time, batch, features), with the biases."""
@@ -184,7 +184,7 @@ class Direction:
         results = ctx.emit_all(self.kind.op, *values, reverse=self.reverse, activations=activations, **self.options)
         terms = [Term(ctx, result) for result in results]
         whole = self.units == self.hidden
-        return tuple(x if whole else cut(x, 0, self.hidden, len(x.shape) - 1) for x in terms)
+        return tuple(x if whole else cut(x, len(x.shape) - 1, 0, self.hidden) for x in terms)
 
     def run(self, data: Term, states: Sequence[Term | None], lengths: Term | None = None) -> tuple[Term, ...]:
         """As `steps`, of data (time, batch, features)."""

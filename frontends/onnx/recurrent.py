@@ -78,7 +78,7 @@ def _unless_whole(ctx: Context, lengths: Tensor | None, time: int) -> Term | Non
 def _parts(x: Term, axis: int = 0) -> list[Term]:
     """The parts of an input along an axis, which is gone."""
     count = x.shape[axis]
-    apart = [x] if count == 1 else [cut(x, at, at + 1, axis) for at in range(count)]
+    apart = [x] if count == 1 else [cut(x, axis, at, at + 1) for at in range(count)]
     return [part.apply(SqueezeOp, axis=(axis,)) for part in apart]
 
 

@@ -13,7 +13,9 @@ from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, SqueezeOp, 
 from ...dialects.sizes import ENDLESS, Size, ceil_div, proves, symbols_of
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
+from ..importing.attributes import Flag, Int
 from ..importing.converter import Converter, Result
+from ..importing.rows import row
 from ..importing.sizes import sizes_array
 from ..importing.tensor import Tensor, Undecided
 from .context import Context
@@ -62,62 +64,52 @@ class _Parts(Sequence[Tensor]):
         return range(len(self))[0]
 
 
-def _items(ctx: Context, index: int = 0) -> list[Tensor]:
+def _items(ctx: Context, sequence: Tensor) -> list[Tensor]:
     """Return the items of a sequence."""
-    tensor = ctx.tensor(index)
-    if tensor.items is None:
-        ctx.fail("a sequence", f"'{tensor.name}', which is none")
-    return list(tensor.items)
+    if sequence.items is None:
+        ctx.fail("a sequence", f"'{sequence.name}', which is none")
+    return list(sequence.items)
 
 
-def _listed(ctx: Context, items: list[Tensor]) -> Tensor:
+def _listed(ctx: Context, items: Sequence[Tensor]) -> Tensor:
     return Tensor(ctx.node.output[0], leaf=ctx.leaf, items=items)
 
 
-def _position(ctx: Context, index: int, length: int, what: str) -> int:
-    """The value of input `index`, from the end if it is negative, which must be below `length`."""
-    (at,) = ctx.known_ints(index, what) or (0,)
-    if not -length <= at < length:
-        ctx.fail(f"{what} in [{-length}, {length})", str(at))
-    return at % length
+def _place(ctx: Context, position: int, length: int) -> int:
+    """A position, from the end if it is negative, which must be below `length`."""
+    if not -length <= position < length:
+        ctx.fail(f"a position in [{-length}, {length})", str(position))
+    return position % length
 
 
-def construct(ctx: Context) -> Tensor:
-    return _listed(ctx, [ctx.tensor(index) for index in range(len(ctx.inputs))])
+def construct(ctx: Context, *items: Tensor) -> Tensor:
+    return _listed(ctx, items)
 
 
-def empty(ctx: Context) -> Tensor:
-    return _listed(ctx, [])
-
-
-def at(ctx: Context) -> Result:
-    if isinstance(parts := ctx.tensor(0).items, _Parts):
-        (position,) = ctx.known_ints(1, "a position")
+def at(ctx: Context, sequence: Tensor, position: int) -> Result:
+    if isinstance(parts := sequence.items, _Parts):
         return parts.part(ctx, position)
-    items = _items(ctx)
-    return items[_position(ctx, 1, len(items), "a position")]
+    items = _items(ctx, sequence)
+    return items[_place(ctx, position, len(items))]
 
 
-def insert(ctx: Context) -> Tensor:
-    items = _items(ctx)
-    place = len(items)
-    if ctx.has(2):
-        (place,) = ctx.known_ints(2, "a position") or (0,)
-        if not -len(items) <= place <= len(items):
-            ctx.fail(f"a position in [{-len(items)}, {len(items)}]", str(place))
-    items.insert(place, ctx.tensor(1))
+def insert(ctx: Context, sequence: Tensor, item: Tensor, position: int | None) -> Tensor:
+    items = _items(ctx, sequence)
+    if position is not None and not -len(items) <= position <= len(items):
+        ctx.fail(f"a position in [{-len(items)}, {len(items)}]", str(position))
+    items.insert(len(items) if position is None else position, item)
     return _listed(ctx, items)
 
 
-def erase(ctx: Context) -> Tensor:
-    items = _items(ctx)
-    del items[_position(ctx, 1, len(items), "a position") if ctx.has(1) else -1]
+def erase(ctx: Context, sequence: Tensor, position: int | None) -> Tensor:
+    items = _items(ctx, sequence)
+    del items[-1 if position is None else _place(ctx, position, len(items))]
     return _listed(ctx, items)
 
 
-def length(ctx: Context) -> Array:
-    parts = ctx.tensor(0).items
-    return sizes_array(parts.number) if isinstance(parts, _Parts) else np.asarray(len(_items(ctx)), np.int64)
+def length(ctx: Context, sequence: Tensor) -> Array:
+    parts = sequence.items
+    return sizes_array(parts.number) if isinstance(parts, _Parts) else np.asarray(len(_items(ctx, sequence)), np.int64)
 
 
 def split_to_sequence(ctx: Context) -> Tensor:
@@ -153,41 +145,40 @@ def split_to_sequence(ctx: Context) -> Tensor:
     return _listed(ctx, parts)
 
 
-def concat_from_sequence(ctx: Context) -> SSAValue:
-    items = [item.materialise(ctx.builder, ctx.module) for item in _items(ctx)]
+def concat_from_sequence(ctx: Context, sequence: Tensor, axis: int, new_axis: bool) -> SSAValue:
+    items = [item.materialise(ctx.builder, ctx.module) for item in _items(ctx, sequence)]
     if not items:
         ctx.fail("a sequence with items", "an empty one")
-    axis = ctx.int("axis", 0)
-    if ctx.int("new_axis", 0):
+    if new_axis:
         items = [ctx.emit(ExpandDimsOp, item, axis=axis, num_newaxis=1) for item in items]
     return ctx.emit(ConcatenateOp, *items, axis=axis)
 
 
-def optional(ctx: Context) -> Tensor:
+def optional(ctx: Context, value: Tensor | None) -> Tensor:
     """The value; without an input, nothing."""
-    return ctx.tensor(0) if ctx.has(0) else Tensor(ctx.node.output[0], leaf=ctx.leaf, nothing=True)
+    return Tensor(ctx.node.output[0], leaf=ctx.leaf, nothing=True) if value is None else value
 
 
-def has_element(ctx: Context) -> Array:
-    return np.asarray(ctx.has(0) and not ctx.tensor(0).nothing)
+def has_element(value: Tensor | None) -> Array:
+    return np.asarray(value is not None and not value.nothing)
 
 
-def get_element(ctx: Context) -> Result:
-    if ctx.tensor(0).nothing:
-        ctx.fail("an optional with a value", f"'{ctx.tensor(0).name}', which has none")
-    return ctx.tensor(0)
+def get_element(ctx: Context, value: Tensor) -> Tensor:
+    if value.nothing:
+        ctx.fail("an optional with a value", f"'{value.name}', which has none")
+    return value
 
 
 TABLE = {
-    "ConcatFromSequence": Converter(concat_from_sequence),
-    "Optional": Converter(optional),
-    "OptionalGetElement": Converter(get_element),
-    "OptionalHasElement": Converter(has_element),
-    "SequenceAt": Converter(at),
-    "SequenceConstruct": Converter(construct),
-    "SequenceEmpty": Converter(empty, unread={"dtype": "of items, which there are none of"}),
-    "SequenceErase": Converter(erase),
-    "SequenceInsert": Converter(insert),
-    "SequenceLength": Converter(length),
+    "ConcatFromSequence": row(concat_from_sequence, "input_sequence:tensor", axis=Int(0), new_axis=Flag(False)),
+    "Optional": row(optional, "input:tensor?"),
+    "OptionalGetElement": row(get_element, "input:tensor"),
+    "OptionalHasElement": row(has_element, "input:tensor?"),
+    "SequenceAt": row(at, "input_sequence:tensor position:size"),
+    "SequenceConstruct": row(construct, "inputs:tensor*"),
+    "SequenceEmpty": row(construct, unread={"dtype": "of items, which there are none of"}),
+    "SequenceErase": row(erase, "input_sequence:tensor position:size?"),
+    "SequenceInsert": row(insert, "input_sequence:tensor tensor:tensor position:size?"),
+    "SequenceLength": row(length, "input_sequence:tensor"),
     "SplitToSequence": Converter(split_to_sequence),
 }

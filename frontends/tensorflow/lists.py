@@ -5,223 +5,181 @@ A list whose elements' extents nobody has said yet has 0 in their place, and tak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.scatter import ScatterNdOp
-from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, ExpandDimsOp, ReshapeOp, TakeOp
+from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, TakeOp
 from ...dialects.sizes import proves, same, same_shape
+from ..importing.attributes import Element, Flag, Stated
+from ..importing.context import Context
 from ..importing.converter import Converter, Narrowed, Result
-from ..importing.products import reshaped
+from ..importing.rows import row
 from ..importing.sizes import counted, sizes_array
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, maximum, term
-from .context import Context
-from .shaping import cut
+from ..importing.tensor import Tensor
+from ..importing.terms import Term, constant, maximum
+from ..meanings.recurrent import cut, joined
+
+Dtype = np.dtype[Any]
 
 
-def _zeros(ctx: Context, shape: Sequence[int], dtype: np.dtype[np.generic]) -> SSAValue:
+def _zeros(ctx: Context, shape: Sequence[int], dtype: Dtype) -> Term:
     ctx.fits(shape, dtype)
-    return ctx.emit(BroadcastToOp, ctx.number(0, dtype.name), shape=tuple(shape))
+    return constant(ctx, np.zeros((), dtype), "scalar").apply(BroadcastToOp, shape=tuple(shape))
 
 
-def _element(ctx: Context, index: int) -> tuple[int, ...]:
-    """The shape of elements in input `index`, with 0 for what is open: of a rank that is, one axis."""
-    shape = ctx.known_ints(index, "the shape of elements")
-    if ctx.shape(index) == ():
-        return (0,)
-    return tuple(0 if same(extent, -1) else extent for extent in shape)
-
-
-def reserve(ctx: Context) -> SSAValue:
-    count = ctx.one(1, "a number of elements")
+def reserve(ctx: Context, element: Sequence[int], count: int, dtype: Dtype) -> Term:
+    """Zeros for so many elements, of extents of 0 where they are open; of an open rank they have one axis."""
     if proves(count, "<", 0):
         ctx.fail("a number of elements from 0 on", str(count))
-    return _zeros(ctx, (count, *_element(ctx, 0)), ctx.element("element_dtype"))
+    return _zeros(ctx, (count, *(0 if same(extent, -1) else extent for extent in element)), dtype)
 
 
-def empty(ctx: Context) -> SSAValue:
-    return _zeros(ctx, (0, *_element(ctx, 0)), ctx.element("element_dtype"))
+def empty(ctx: Context, element: Sequence[int], dtype: Dtype) -> Term:
+    return reserve(ctx, element, 0, dtype)
 
 
-def same_list(ctx: Context) -> Result:
+def same_list(whole: Tensor) -> Tensor:
     """The tensor that a list is."""
-    return ctx.tensor(0)
+    return whole
 
 
-def get_item(ctx: Context) -> SSAValue:
-    return ctx.emit(TakeOp, ctx.value(0), ctx.value(1), axis=0)
+def get(data: Term, at: Term) -> Term:
+    return data.apply(TakeOp, at, axis=0)
 
 
-def _fitting(ctx: Context, data: SSAValue, item: Sequence[int]) -> SSAValue:
+def _fitting(data: Term, item: Sequence[int]) -> Term:
     """A list for elements of a shape: the same, or zeros for one whose elements have no extents yet."""
-    count, *own = shape_of(data)
+    count, *own = data.shape
     if len(own) == len(item):
         for a, b in zip(own, item, strict=True):
             if not same(a, 0):
-                ctx.require_equal(a, b)
+                data.ctx.require_equal(a, b)
     if same_shape(own, item):
         return data
     if 0 in own:
-        return _zeros(ctx, (count, *item), dtype_of(data))
-    ctx.fail(f"elements of one shape {own}", str(list(item)))
+        return _zeros(data.ctx, (count, *item), data.dtype)
+    data.ctx.fail(f"elements of one shape {own}", str(list(item)))
 
 
-def set_item(ctx: Context) -> Result:
+def put(data: Term, places: Term, items: Term) -> Term:
+    """A list with elements at places."""
+    at = places.reshape(1, *places.shape)
+    return _fitting(data, items.shape[1:]).apply(ScatterNdOp, at, items, mode="update")
+
+
+def set_item(data: Term, at: Term, item: Term, grows: bool = False) -> Term | Narrowed:
     """One element; in a list that may grow, behind the last one, too."""
-    item = ctx.value(2)
-    data = _fitting(ctx, ctx.value(0), shape_of(item))
-    row, at = ctx.emit(ExpandDimsOp, item, axis=0), ctx.emit(ReshapeOp, ctx.value(1), newshape=(1, 1))
-    if not ctx.flag("resize_if_index_out_of_bounds"):
-        return ctx.emit(ScatterNdOp, data, at, row, mode="update")
-    count, *_ = shape_of(data)
-    longer = ctx.emit(ScatterNdOp, ctx.emit(ConcatenateOp, [data, row], axis=0), at, row, mode="update")
-    used = maximum(term(ctx, 1).reshape().to("int64") + 1.0, Term(ctx, ctx.number(0, "int64")).number(count))
-    return Narrowed(longer, used.value)
+    row, place = item.apply(ExpandDimsOp, axis=0), at.reshape(1)
+    if not grows:
+        return put(data, place, row)
+    fitting = _fitting(data, item.shape)
+    used = at.reshape().to("int64") + 1.0
+    longer = put(joined(fitting, row), place, row)
+    return Narrowed(longer.value, maximum(used, used.number(data.shape[0])).value)
 
 
-def push_back(ctx: Context) -> SSAValue:
-    item = ctx.emit(ExpandDimsOp, ctx.value(1), axis=0)
-    if proves(ctx.shape(0)[0], "==", 0):
-        return item
-    return ctx.emit(ConcatenateOp, [_fitting(ctx, ctx.value(0), ctx.shape(1)), item], axis=0)
+def push_back(data: Term, item: Term) -> Term:
+    row = item.apply(ExpandDimsOp, axis=0)
+    return row if proves(data.shape[0], "==", 0) else joined(_fitting(data, item.shape), row)
 
 
-def pop_back(ctx: Context) -> tuple[SSAValue, ...]:
-    data, count = ctx.value(0), ctx.shape(0)[0]
+def pop_back(data: Term) -> tuple[Term, Term]:
+    count = data.shape[0]
     if proves(count, "<", 1):
-        ctx.fail("a list with elements", "an empty one")
-    last = reshaped(ctx, cut(ctx, data, 0, count - 1, count), ctx.shape(0)[1:])
-    return cut(ctx, data, 0, 0, count - 1), last
+        data.ctx.fail("a list with elements", "an empty one")
+    return cut(data, 0, 0, count - 1), cut(data, 0, count - 1, count).reshape(*data.shape[1:])
 
 
-def length(ctx: Context) -> Result:
-    return counted(ctx, np.asarray(sizes_array(ctx.shape(0)[0])), np.dtype(np.int32))
+def length(data: Term) -> Result:
+    return counted(data.ctx, np.asarray(sizes_array(data.shape[0])), np.dtype(np.int32))
 
 
-def element_shape(ctx: Context) -> Result:
-    return counted(ctx, sizes_array(ctx.shape(0)[1:]), ctx.element("shape_type", np.dtype("int32")))
+def element_shape(data: Term, dtype: Dtype) -> Result:
+    return counted(data.ctx, sizes_array(data.shape[1:]), dtype)
 
 
-def concat(ctx: Context) -> tuple[Result, ...]:
+def concat(data: Term) -> tuple[Result, ...]:
     """The elements one after the other, and how long each is."""
-    count, first, *rest = ctx.shape(0)
-    whole = reshaped(ctx, ctx.value(0), (count * first, *rest))
-    return whole, np.full(count, first, np.int64)
+    count, first, *rest = data.shape
+    return data.reshape(count * first, *rest).value, np.full(count, first, np.int64)
 
 
-def gather(ctx: Context) -> SSAValue:
-    return ctx.emit(TakeOp, ctx.value(0), ctx.value(1), axis=0)
+def scatter(ctx: Context, rows: Term, places: Term, element: Tensor, count: int | None) -> Term:
+    """Rows put where the places say, into a list as long as the count says, else as they need."""
+    if count is None or count < 0:
+        known = ctx.array(1, "indices")
+        count = int(known.max()) + 1 if known.size else 0
+    return put(_zeros(ctx, (count, *rows.shape[1:]), rows.dtype), places, rows)
 
 
-def scatter(ctx: Context) -> SSAValue:
-    """Rows put where the indices say, into a list as long as input 3 says, else as they need."""
-    rows, indices = term(ctx, 0), term(ctx, 1)
-    count = ctx.one(3, "a number of elements") if len(ctx.inputs) > 3 else -1
-    if count < 0:
-        values = ctx.array(1, "indices")
-        count = int(values.max()) + 1 if values.size else 0
-    zeros = _zeros(ctx, (count, *rows.shape[1:]), rows.dtype)
-    places = indices.reshape(1, *indices.shape)
-    return ctx.emit(ScatterNdOp, zeros, places.value, rows.value, mode="update")
-
-
-def concat_lists(ctx: Context) -> SSAValue:
-    return ctx.emit(ConcatenateOp, [ctx.value(0), ctx.value(1)], axis=0)
-
-
-def resize(ctx: Context) -> SSAValue:
-    count, own = ctx.one(1, "a number of elements"), ctx.shape(0)[0]
+def resize(data: Term, count: int) -> Term:
+    own, *item = data.shape
     if proves(count, "<=", own):
-        return cut(ctx, ctx.value(0), 0, 0, count)
-    more = _zeros(ctx, (count - own, *ctx.shape(0)[1:]), ctx.dtype(0))
-    return ctx.emit(ConcatenateOp, [ctx.value(0), more], axis=0)
+        return cut(data, 0, 0, count)
+    return joined(data, _zeros(data.ctx, (count - own, *item), data.dtype))
 
 
-def array(ctx: Context) -> tuple[SSAValue, ...]:
-    """A TensorArray: what holds its elements is the flow; the handle only names it."""
-    count, shape = ctx.one(0, "a number of elements"), (0,)
-    stated = None if (value := ctx.attribute("element_shape")) is None else value.shape
-    if stated is not None and not stated.unknown_rank:
-        shape = tuple(max(int(dim.size), 0) for dim in stated.dim)
-    return ctx.number(0, "int32"), _zeros(ctx, (count, *shape), ctx.element("dtype"))
-
-
-def array_read(ctx: Context) -> SSAValue:
-    return ctx.emit(TakeOp, ctx.value(2), ctx.value(1), axis=0)
-
-
-def array_write(ctx: Context) -> SSAValue:
-    item = ctx.value(2)
-    data = _fitting(ctx, ctx.value(3), shape_of(item))
-    at = ctx.emit(ReshapeOp, ctx.value(1), newshape=(1, 1))
-    return ctx.emit(ScatterNdOp, data, at, ctx.emit(ExpandDimsOp, item, axis=0), mode="update")
-
-
-def array_scatter(ctx: Context) -> SSAValue:
-    rows = term(ctx, 2)
-    data = _fitting(ctx, ctx.value(3), rows.shape[1:])
-    places = Term(ctx, ctx.value(1)).reshape(1, *ctx.shape(1))
-    return ctx.emit(ScatterNdOp, data, places.value, rows.value, mode="update")
-
-
-def array_gather(ctx: Context) -> SSAValue:
-    return ctx.emit(TakeOp, ctx.value(2), ctx.value(1), axis=0)
-
-
-def array_size(ctx: Context) -> Result:
-    return counted(ctx, np.asarray(sizes_array(ctx.shape(1)[0])), np.dtype(np.int32))
-
-
-def array_concat(ctx: Context) -> tuple[Result, ...]:
-    count, first, *rest = ctx.shape(1)
-    return reshaped(ctx, ctx.value(1), (count * first, *rest)), np.full(count, first, np.int64)
-
-
-def _split(ctx: Context, index: int, lengths: int) -> SSAValue:
+def split(rows: Term, element: Tensor, counts: Sequence[int]) -> Term:
     """Rows as elements of so many rows each; lists have elements of one shape."""
-    counts = ctx.known_ints(lengths, "lengths")
-    first, *rest = ctx.shape(index)
+    first, *rest = rows.shape
     if not counts or any(not same(count, counts[0]) for count in counts) or not same(sum(counts), first):
-        ctx.fail(f"elements of one length that are {first} rows", f"lengths {list(counts)}")
-    return reshaped(ctx, ctx.value(index), (len(counts), counts[0], *rest))
+        rows.ctx.fail(f"elements of one length that are {first} rows", f"lengths {list(counts)}")
+    return rows.reshape(len(counts), counts[0], *rest)
 
 
-def array_split(ctx: Context) -> SSAValue:
-    return _split(ctx, 1, 2)
+def array_split(handle: Tensor, rows: Term, counts: Sequence[int]) -> Term:
+    return split(rows, handle, counts)
 
 
-def split(ctx: Context) -> SSAValue:
-    return _split(ctx, 0, 2)
+def array(ctx: Context, count: int, element: Sequence[int] | None, dtype: Dtype) -> tuple[Term, Term]:
+    """A TensorArray: what holds its elements is the flow; the handle only names it."""
+    handle = constant(ctx, np.zeros((), np.int32), "handle")
+    return handle, reserve(ctx, (0,) if element is None else element, count, dtype)
 
 
-_HANDLE = {"handle": "of the array that `flow_in` is"}
+def _of_array(function: Callable[..., Any], inputs: str) -> Converter[Any]:
+    """The row of an operator of a TensorArray, whose first input names it, and whose last one is its flow."""
+
+    def computed(handle: Tensor, *others: Any) -> Any:
+        return function(others[-1], *others[:-1])
+
+    return row(computed, f"handle:tensor {inputs} flow_in")
+
+
+_ELEMENT = Element(name="element_dtype")
 
 TABLE = {
-    "EmptyTensorList": Converter(empty),
-    "TensorArrayConcatV3": Converter(array_concat, unread=_HANDLE),
-    "TensorArrayGatherV3": Converter(array_gather, unread=_HANDLE),
-    "TensorArrayReadV3": Converter(array_read, unread=_HANDLE),
-    "TensorArrayScatterV3": Converter(array_scatter, unread=_HANDLE),
-    "TensorArraySizeV3": Converter(array_size, unread=_HANDLE),
-    "TensorArraySplitV3": Converter(array_split, unread={**_HANDLE, "flow_in": "all of which is replaced"}),
-    "TensorArrayV3": Converter(array),
-    "TensorArrayWriteV3": Converter(array_write, unread=_HANDLE),
-    "TensorListConcatLists": Converter(concat_lists),
-    "TensorListConcatV2": Converter(concat, unread={"leading_dims": "of elements that were never set"}),
-    "TensorListElementShape": Converter(element_shape),
-    "TensorListFromTensor": Converter(same_list),
-    "TensorListGather": Converter(gather),
-    "TensorListGetItem": Converter(get_item),
-    "TensorListLength": Converter(length),
-    "TensorListPopBack": Converter(pop_back),
-    "TensorListPushBack": Converter(push_back),
-    "TensorListReserve": Converter(reserve),
-    "TensorListResize": Converter(resize),
-    "TensorListScatterV2": Converter(scatter),
-    "TensorListSetItem": Converter(set_item),
-    "TensorListSplit": Converter(split),
-    "TensorListStack": Converter(same_list),
+    "EmptyTensorList": row(empty, "element_shape:ints", dtype=_ELEMENT),
+    "TensorArrayConcatV3": _of_array(concat, ""),
+    "TensorArrayGatherV3": _of_array(get, "indices"),
+    "TensorArrayReadV3": _of_array(get, "index"),
+    "TensorArrayScatterV3": _of_array(put, "indices value"),
+    "TensorArraySizeV3": _of_array(length, ""),
+    "TensorArraySplitV3": row(
+        array_split,
+        "handle:tensor value lengths:ints",
+        unread={"flow_in": "all of which is replaced"},
+    ),
+    "TensorArrayV3": row(array, "size:size", element=Stated(None, name="element_shape"), dtype=Element()),
+    "TensorArrayWriteV3": _of_array(set_item, "index value"),
+    "TensorListConcatLists": row(joined, "input_a input_b"),
+    "TensorListConcatV2": row(concat, "input_handle", unread={"leading_dims": "of elements that were never set"}),
+    "TensorListElementShape": row(element_shape, "input_handle", dtype=Element(np.dtype(np.int32), name="shape_type")),
+    "TensorListFromTensor": row(same_list, "tensor:tensor"),
+    "TensorListGather": row(get, "input_handle indices"),
+    "TensorListGetItem": row(get, "input_handle index"),
+    "TensorListLength": row(length, "input_handle"),
+    "TensorListPopBack": row(pop_back, "input_handle"),
+    "TensorListPushBack": row(push_back, "input_handle tensor"),
+    "TensorListReserve": row(reserve, "element_shape:ints num_elements:size", dtype=_ELEMENT),
+    "TensorListResize": row(resize, "input_handle size:size"),
+    "TensorListScatterV2": row(scatter, "tensor indices element_shape:tensor num_elements:size?"),
+    "TensorListSetItem": row(
+        set_item, "input_handle index item", grows=Flag(False, name="resize_if_index_out_of_bounds")
+    ),
+    "TensorListSplit": row(split, "tensor element_shape:tensor lengths:ints"),
+    "TensorListStack": row(same_list, "input_handle:tensor"),
 }

@@ -81,7 +81,7 @@ def _recurrent(
             at = len(ends)
             own = params[at * each : (at + 1) * each]
             layer = Direction(kind, *own[:count], reverse=reverse, **fields)
-            first = [cut(state, at, at + 1).apply(SqueezeOp, axis=(0,)) for state in states]
+            first = [cut(state, 0, at, at + 1).apply(SqueezeOp, axis=(0,)) for state in states]
             run = partial(_projected_steps, layer, own[count]) if projected else layer.run
             result, *last = run(data, first)
             results.append(result)
