@@ -12,7 +12,8 @@ from ...dialects.relay.rearrange import ReverseOp
 from ...dialects.sizes import same, same_shape
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
-from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, swapped
+from ..meanings.moves import swap
+from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind
 from .activations import function_of
 from .context import Config, Context
 from .masked_steps import MaskedSteps
@@ -170,7 +171,7 @@ def sequence(
     reverse, every = ctx.flag("go_backwards", False), ctx.flag("return_sequences", False)
     masked = None if mask is None else _masked(ctx, mask, data)
     data = data if masked is None else masked.joined(data)
-    steps, last = swapped(Term(ctx, data)), list[Term]()
+    steps, last = swap(Term(ctx, data), 0, 1), list[Term]()
     cells = cells_of(ctx)
     if begun and len(begun) != sum(cell.kind.states for cell in cells):
         ctx.fail(f"{sum(cell.kind.states for cell in cells)} first states", str(len(begun)))
@@ -182,7 +183,7 @@ def sequence(
     result = last[-cells[-1].kind.states].value
     zero = ctx.flag("zero_output_for_mask", False)
     if every:
-        result = swapped(steps).value
+        result = swap(steps, 0, 1).value
         if masked is not None:
             result = masked.apart(result, reverse, zero)
         if reverse and flip:

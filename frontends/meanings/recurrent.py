@@ -12,10 +12,12 @@ from ...dialects.relay.creation import ZerosOp
 from ...dialects.relay.matmul import BiasAddOp, DenseOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.recurrent import GRUOp, LSTMOp, RNNOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TransposeOp
+from ...dialects.relay.transform import PadOp, TransposeOp
 from ...dialects.sizes import symbols_of
 from ..importing.context import Context
 from ..importing.terms import Term, constant, sigmoid, tanh
+from .moves import concatenate
+from .slices import cut
 
 _BLOCK = 16
 """Units that a panel of weights has at most."""
@@ -40,29 +42,6 @@ LSTM = Kind(LSTMOp, "iofc", "sigmoid tanh tanh", 2)
 GRU = Kind(GRUOp, "zrh", "sigmoid tanh")
 """Update, reset, hidden."""
 RNN = Kind(RNNOp, "h", "tanh")
-
-
-def swapped(x: Term) -> Term:
-    """(batch, time, ..) as (time, batch, ..), or back."""
-    return x.apply(TransposeOp, axes=(1, 0, *range(2, len(x.shape))))
-
-
-def cut(x: Term, axis: int, begin: int, end: int) -> Term:
-    """Part of a term along an axis."""
-    return x.apply(StridedSliceOp, begin=(begin,), end=(end,), axes=(axis,))
-
-
-def joined(*parts: Term, axis: int = 0) -> Term:
-    """Parts behind each other along an axis."""
-    values = [part.value for part in parts]
-    return parts[0] if len(parts) == 1 else Term(parts[0].ctx, parts[0].ctx.emit(ConcatenateOp, values, axis=axis))
-
-
-def parts(x: Term, count: int) -> list[Term]:
-    """Equal parts of the last axis."""
-    axis = len(x.shape) - 1
-    extent = x.shape[axis] // count
-    return [cut(x, axis, at * extent, (at + 1) * extent) for at in range(count)]
 
 
 def lstm_step(
@@ -132,7 +111,7 @@ class Direction:
             rows.ctx.fail(f"weights of {len(wanted) * self.hidden} rows", f"shape {list(rows.shape)}")
         if self.gates not in ("", wanted):
             at = [self.gates.index(gate) * self.hidden for gate in wanted]
-            rows = joined(*(cut(rows, 0, begin, begin + self.hidden) for begin in at))
+            rows = concatenate(*(cut(rows, 0, begin, begin + self.hidden) for begin in at), axis=0)
         apart = self._grown(rows.reshape(len(wanted), self.hidden, *rest), 1)
         return apart.reshape(len(wanted) * self.units, *rest)
 
@@ -144,7 +123,7 @@ class Direction:
         if self.kind is not GRU:
             return bias + own
         gates, end = 2 * self.units, 3 * self.units
-        return joined(cut(bias, 0, 0, gates) + cut(own, 0, 0, gates), cut(bias, 0, gates, end))
+        return concatenate(cut(bias, 0, 0, gates) + cut(own, 0, 0, gates), cut(bias, 0, gates, end), axis=0)
 
     def _bias_of_hidden(self) -> Term:
         """The bias of a GRU's hidden gate with the state, which is not added before the reset gate is known."""

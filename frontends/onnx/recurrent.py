@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.recurrent import NUMPY
-from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp
 from ...dialects.sizes import same
 from ..importing.attributes import Attribute, Flag, Float, Floats, Int, Word, Words
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.tensor import Tensor
 from ..importing.terms import Term
-from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, cut, joined, swapped
+from ..meanings.moves import stack, swap
+from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind
+from ..meanings.slices import unstack
 from .context import Context
 
 _REVERSE = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -75,13 +76,6 @@ def _unless_whole(ctx: Context, lengths: Tensor | None, time: int) -> Term | Non
     return Term(ctx, ctx.value(4))
 
 
-def _parts(x: Term, axis: int = 0) -> list[Term]:
-    """The parts of an input along an axis, which is gone."""
-    count = x.shape[axis]
-    apart = [x] if count == 1 else [cut(x, axis, at, at + 1) for at in range(count)]
-    return [part.apply(SqueezeOp, axis=(axis,)) for part in apart]
-
-
 def recurrent(
     kind: Kind,
     ctx: Context,
@@ -110,13 +104,13 @@ def recurrent(
     if clip < 0:
         ctx.fail("a clip of at least 0", str(clip))
     spelled = _spelled(ctx, activations or functions * count, len(functions) * count, alphas, betas)
-    data = swapped(x) if batch_first else x
+    data = swap(x, 0, 1) if batch_first else x
     ends = _unless_whole(ctx, lengths, data.shape[0])
     nothing = [None] * count
-    biases = None if bias is None else _parts(bias.reshape(2 * count, len(kind.gates) * hidden))
-    states = [nothing if state is None else _parts(state, int(batch_first)) for state in inner[: kind.states]]
-    peepholes = [None if x is None else _parts(x.reshape(count, 3, hidden)) for x in inner[kind.states :]]
-    weights, weights_of_state = _parts(weight), _parts(of_state)
+    biases = None if bias is None else unstack(bias.reshape(2 * count, len(kind.gates) * hidden), 0, 2 * count)
+    states = [nothing if state is None else unstack(state, int(batch_first), count) for state in inner[: kind.states]]
+    peepholes = [None if x is None else unstack(x.reshape(count, 3, hidden), 0, count) for x in inner[kind.states :]]
+    weights, weights_of_state = (unstack(x, 0, count) for x in (weight, of_state))
     results: list[tuple[Term, ...]] = []
     for at, backwards in enumerate(reverse):
         layer = Direction(
@@ -131,14 +125,9 @@ def recurrent(
         )
         results.append(layer.run(data, [state[at] for state in states], ends))
     steps, *last = zip(*results, strict=True)
-    if batch_first:
-        steps = map(swapped, steps)
+    steps = [swap(part, 0, 1) if batch_first else part for part in steps]
     outer = int(batch_first)
-    return _together(steps, 1 + outer), *(_together(state, outer) for state in last)
-
-
-def _together(directions: Iterable[Term], axis: int) -> Term:
-    return joined(*(part.apply(ExpandDimsOp, axis=axis) for part in directions), axis=axis)
+    return stack(*steps, axis=1 + outer), *(stack(*state, axis=outer) for state in last)
 
 
 _INPUTS = "X W R B? sequence_lens:tensor? initial_h?"

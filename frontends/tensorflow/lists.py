@@ -6,34 +6,33 @@ A list whose elements' extents nobody has said yet has 0 in their place, and tak
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...dialects.relay.scatter import ScatterNdOp
-from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, TakeOp
+from ...dialects.relay.transform import ExpandDimsOp, TakeOp
 from ...dialects.sizes import proves, same, same_shape
 from ..importing.attributes import Element, Flag, Stated
 from ..importing.context import Context
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.rows import row
-from ..importing.sizes import counted, sizes_array
 from ..importing.tensor import Tensor
 from ..importing.terms import Term, constant, maximum
-from ..meanings.recurrent import cut, joined
+from ..meanings.creation import extents, fill, size
+from ..meanings.moves import concatenate
+from ..meanings.slices import cut
 
 Dtype = np.dtype[Any]
 
 
 def _zeros(ctx: Context, shape: Sequence[int], dtype: Dtype) -> Term:
-    ctx.fits(shape, dtype)
-    return constant(ctx, np.zeros((), dtype), "scalar").apply(BroadcastToOp, shape=tuple(shape))
+    return fill(ctx, shape, constant(ctx, np.zeros((), dtype), "scalar"))
 
 
 def reserve(ctx: Context, element: Sequence[int], count: int, dtype: Dtype) -> Term:
     """Zeros for so many elements, of extents of 0 where they are open; of an open rank they have one axis."""
-    if proves(count, "<", 0):
-        ctx.fail("a number of elements from 0 on", str(count))
     return _zeros(ctx, (count, *(0 if same(extent, -1) else extent for extent in element)), dtype)
 
 
@@ -77,13 +76,13 @@ def set_item(data: Term, at: Term, item: Term, grows: bool = False) -> Term | Na
         return put(data, place, row)
     fitting = _fitting(data, item.shape)
     used = at.reshape().to("int64") + 1.0
-    longer = put(joined(fitting, row), place, row)
+    longer = put(concatenate(fitting, row, axis=0), place, row)
     return Narrowed(longer.value, maximum(used, used.number(data.shape[0])).value)
 
 
 def push_back(data: Term, item: Term) -> Term:
     row = item.apply(ExpandDimsOp, axis=0)
-    return row if proves(data.shape[0], "==", 0) else joined(_fitting(data, item.shape), row)
+    return row if proves(data.shape[0], "==", 0) else concatenate(_fitting(data, item.shape), row, axis=0)
 
 
 def pop_back(data: Term) -> tuple[Term, Term]:
@@ -93,12 +92,12 @@ def pop_back(data: Term) -> tuple[Term, Term]:
     return cut(data, 0, 0, count - 1), cut(data, 0, count - 1, count).reshape(*data.shape[1:])
 
 
-def length(data: Term) -> Result:
-    return counted(data.ctx, np.asarray(sizes_array(data.shape[0])), np.dtype(np.int32))
+def length(ctx: Context, shape: Sequence[int]) -> Result:
+    return size(ctx, shape[:1])
 
 
-def element_shape(data: Term, dtype: Dtype) -> Result:
-    return counted(data.ctx, sizes_array(data.shape[1:]), dtype)
+def element_shape(ctx: Context, shape: Sequence[int], dtype: Dtype) -> Result:
+    return extents(ctx, shape[1:], dtype)
 
 
 def concat(data: Term) -> tuple[Result, ...]:
@@ -119,7 +118,7 @@ def resize(data: Term, count: int) -> Term:
     own, *item = data.shape
     if proves(count, "<=", own):
         return cut(data, 0, 0, count)
-    return joined(data, _zeros(data.ctx, (count - own, *item), data.dtype))
+    return concatenate(data, _zeros(data.ctx, (count - own, *item), data.dtype), axis=0)
 
 
 def split(rows: Term, element: Tensor, counts: Sequence[int]) -> Term:
@@ -132,6 +131,10 @@ def split(rows: Term, element: Tensor, counts: Sequence[int]) -> Term:
 
 def array_split(handle: Tensor, rows: Term, counts: Sequence[int]) -> Term:
     return split(rows, handle, counts)
+
+
+def array_length(ctx: Context, handle: Tensor, shape: Sequence[int]) -> Result:
+    return length(ctx, shape)
 
 
 def array(ctx: Context, count: int, element: Sequence[int] | None, dtype: Dtype) -> tuple[Term, Term]:
@@ -157,7 +160,7 @@ TABLE = {
     "TensorArrayGatherV3": _of_array(get, "indices"),
     "TensorArrayReadV3": _of_array(get, "index"),
     "TensorArrayScatterV3": _of_array(put, "indices value"),
-    "TensorArraySizeV3": _of_array(length, ""),
+    "TensorArraySizeV3": row(array_length, "handle:tensor flow_in:shape"),
     "TensorArraySplitV3": row(
         array_split,
         "handle:tensor value lengths:ints",
@@ -165,13 +168,15 @@ TABLE = {
     ),
     "TensorArrayV3": row(array, "size:size", element=Stated(None, name="element_shape"), dtype=Element()),
     "TensorArrayWriteV3": _of_array(set_item, "index value"),
-    "TensorListConcatLists": row(joined, "input_a input_b"),
+    "TensorListConcatLists": row(partial(concatenate, axis=0), "input_a input_b"),
     "TensorListConcatV2": row(concat, "input_handle", unread={"leading_dims": "of elements that were never set"}),
-    "TensorListElementShape": row(element_shape, "input_handle", dtype=Element(np.dtype(np.int32), name="shape_type")),
+    "TensorListElementShape": row(
+        element_shape, "input_handle:shape", dtype=Element(np.dtype(np.int32), name="shape_type")
+    ),
     "TensorListFromTensor": row(same_list, "tensor:tensor"),
     "TensorListGather": row(get, "input_handle indices"),
     "TensorListGetItem": row(get, "input_handle index"),
-    "TensorListLength": row(length, "input_handle"),
+    "TensorListLength": row(length, "input_handle:shape"),
     "TensorListPopBack": row(pop_back, "input_handle"),
     "TensorListPushBack": row(push_back, "input_handle tensor"),
     "TensorListReserve": row(reserve, "element_shape:ints num_elements:size", dtype=_ELEMENT),

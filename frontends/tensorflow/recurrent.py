@@ -7,7 +7,7 @@ from ..importing import products
 from ..importing.attributes import Flag, Float
 from ..importing.rows import row
 from ..importing.terms import Term, sigmoid, tanh
-from ..meanings.recurrent import parts
+from ..meanings.slices import split
 
 
 def _product(left: Term, right: Term, weights: Term, bias: Term) -> Term:
@@ -33,7 +33,7 @@ def lstm_cell(
 
     Results: input gate, cell, forget gate, output gate, candidate, the cell's tanh, state.
     """
-    i, candidate, f, o = parts(_product(x, state, weights, bias), 4)
+    i, candidate, f, o = split(_product(x, state, weights, bias), -1, 4)
     if use_peephole:
         i, f = i + before * of_input, f + before * of_forget
     i, f, candidate = sigmoid(i), sigmoid(f + forget_bias), tanh(candidate)
@@ -49,7 +49,7 @@ def gru_cell(
     x: Term, before: Term, of_gates: Term, of_candidate: Term, gate_bias: Term, candidate_bias: Term
 ) -> tuple[Term, ...]:
     """Results: reset gate, update gate, candidate, state."""
-    r, u = parts(sigmoid(_product(x, before, of_gates, gate_bias)), 2)
+    r, u = split(sigmoid(_product(x, before, of_gates, gate_bias)), -1, 2)
     candidate = tanh(_product(x, r * before, of_candidate, candidate_bias))
     return r, u, candidate, u * before + (-u + 1.0) * candidate
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.rearrange import StackOp
 from ..importing.terms import Term
-from ..meanings.recurrent import LSTM, RNN, Direction, joined, swapped
+from ..meanings.moves import concatenate, stack, swap
+from ..meanings.recurrent import LSTM, RNN, Direction
 from .activations import NONE, RELU, TANH
 from .context import Context
 
@@ -30,8 +30,8 @@ def is_long(ctx: Context, weights: Sequence[int]) -> bool:
 def _run(ctx: Context, layer: Direction, states: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
     """The results of a layer, in the file's order of axes, and its states at the end."""
     data, major = Term(ctx, ctx.value(0)), ctx.flag("TimeMajor")
-    steps, *last = layer.run(data if major else swapped(data), [Term(ctx, state) for state in states])
-    return (steps if major else swapped(steps)).value, *(state.value for state in last)
+    steps, *last = layer.run(data if major else swap(data, 0, 1), [Term(ctx, state) for state in states])
+    return (steps if major else swap(steps, 0, 1)).value, *(state.value for state in last)
 
 
 def long_rnn(ctx: Context, state: SSAValue) -> tuple[SSAValue, ...] | None:
@@ -54,8 +54,8 @@ def long_lstm(ctx: Context, h: SSAValue, c: SSAValue) -> tuple[SSAValue, ...] | 
         # An input gate that lets in what the forget gate drops has its weights, negative.
         return -Term(ctx, ctx.value(at + 1)) if coupled and at in (1, 5, 9, 12) else Term(ctx, ctx.value(at))
 
-    weight, recurrent, bias = (joined(*(gate(first + at) for at in (0, 3, 1, 2))) for first in (1, 5, 12))
+    weight, recurrent, bias = (concatenate(*(gate(first + at) for at in (0, 3, 1, 2)), axis=0) for first in (1, 5, 12))
     peephole = None
     if ctx.has(10):
-        peephole = Term(ctx, ctx.emit(StackOp, [gate(at).value for at in (9, 11, 10)], axis=0))
+        peephole = stack(*(gate(at) for at in (9, 11, 10)), axis=0)
     return _run(ctx, Direction(LSTM, weight, recurrent, bias, peephole=peephole), [h, c])

@@ -15,7 +15,7 @@ from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
-from ..meanings.recurrent import parts
+from ..meanings.slices import split
 from .activations import TANH
 from .context import Context
 from .fixed_point import centred, factor, multiplied, out_scale, saturated, scale_of
@@ -213,7 +213,7 @@ def basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     gates = _cut(_upward(total + vector(ctx, 3, 4 * units), scale_of(ctx, 3) / _GATE))
     logistic = ctx.constant(sigmoid_table().astype(np.int32), "sigmoid")
     tangent = ctx.constant(tanh_table(3).astype(np.int32), "tanh")
-    enter, new, forget, leave = parts(gates, 4)
+    enter, new, forget, leave = split(gates, -1, 4)
     grown = _halved(_fraction(_looked_up(logistic, enter), _looked_up(tangent, new)), 4)
     c = _cut(grown + _fraction(_looked_up(logistic, forget), c))
     h = _halved(_fraction(_looked_up(logistic, leave), _looked_up(tangent, _cut(c * 2))), 8)

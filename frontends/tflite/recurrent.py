@@ -18,7 +18,8 @@ from ..importing.converter import Converter
 from ..importing.products import dense
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sigmoid, sqrt
-from ..meanings.recurrent import lstm_step, parts
+from ..meanings.recurrent import lstm_step
+from ..meanings.slices import split
 from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
@@ -197,7 +198,7 @@ def _basic_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     before, c = state_of(ctx, 1, batch, units), Term(ctx, state_of(ctx, 4, batch, units))
     both = ctx.emit(ConcatenateOp, [ctx.value(0), before], axis=1)
     gates = times(ctx, both, 2) + vector(ctx, 3, 4 * units)
-    enter, new, forget, leave = parts(gates, 4)
+    enter, new, forget, leave = split(gates, -1, 4)
     h, c = lstm_step(c, enter, forget, new, leave)
     return h.value, c.value, both, gates.value, h.value, c.value
 

@@ -12,14 +12,15 @@ from math import prod
 from typing import Any
 
 from ...dialects.relay.matmul import DenseOp
-from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp
 from ..importing.attributes import Flag, Float, Int
 from ..importing.converter import Converter
 from ..importing.products import product
 from ..importing.rows import row
 from ..importing.terms import Term, places, sigmoid, tanh, where
-from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, cut, joined, lstm_step, parts, swapped
+from ..meanings.moves import concatenate, stack, swap
+from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, lstm_step
+from ..meanings.slices import element, split
 from .context import Context
 from .products import linear
 
@@ -72,8 +73,8 @@ def _recurrent(
     single = len(data.shape) == 2
     if single:
         data, *states = (x.apply(ExpandDimsOp, axis=1) for x in (data, *states))
-    swap = batch_first and not single
-    data = swapped(data) if swap else data
+    swaps = batch_first and not single
+    data = swap(data, 0, 1) if swaps else data
     ends: list[tuple[Term, ...]] = []
     for _ in range(num_layers):
         results: list[Term] = []
@@ -81,14 +82,14 @@ def _recurrent(
             at = len(ends)
             own = params[at * each : (at + 1) * each]
             layer = Direction(kind, *own[:count], reverse=reverse, **fields)
-            first = [cut(state, 0, at, at + 1).apply(SqueezeOp, axis=(0,)) for state in states]
+            first = [element(state, 0, at) for state in states]
             run = partial(_projected_steps, layer, own[count]) if projected else layer.run
             result, *last = run(data, first)
             results.append(result)
             ends.append(tuple(last))
-        data = joined(*results, axis=2)
-    data = swapped(data) if swap else data
-    stacks = (Term(ctx, ctx.emit(StackOp, *(x.value for x in kept), axis=0)) for kept in zip(*ends, strict=True))
+        data = concatenate(*results, axis=2) if bidirectional else results[0]
+    data = swap(data, 0, 1) if swaps else data
+    stacks = (stack(*kept, axis=0) for kept in zip(*ends, strict=True))
     return tuple(x.apply(SqueezeOp, axis=(1,)) if single else x for x in (data, *stacks))
 
 
@@ -100,8 +101,8 @@ def _gru_cell(
     ctx: Context, x: Term, state: Term, of_input: Term, of_state: Term, bias: Term | None, state_bias: Term | None
 ) -> Term:
     """Gates reset, update, hidden, whose part of the state is gated before it is added."""
-    r, z, n = parts(_sums(ctx, x, of_input, bias), 3)
-    state_r, state_z, state_n = parts(_sums(ctx, state, of_state, state_bias), 3)
+    r, z, n = split(_sums(ctx, x, of_input, bias), -1, 3)
+    state_r, state_z, state_n = split(_sums(ctx, state, of_state, state_bias), -1, 3)
     new = tanh(n + sigmoid(r + state_r) * state_n)
     return new + sigmoid(z + state_z) * (state - new)
 
@@ -110,7 +111,7 @@ def _lstm_cell(
     ctx: Context, x: Term, of_input: Term, of_state: Term, bias: Term | None, state_bias: Term | None
 ) -> tuple[Term, Term]:
     state, cell = (Term(ctx, value) for value in ctx.list_of("hx"))
-    return lstm_step(cell, *parts(_sums(ctx, x, of_input, bias) + _sums(ctx, state, of_state, state_bias), 4))
+    return lstm_step(cell, *split(_sums(ctx, x, of_input, bias) + _sums(ctx, state, of_state, state_bias), -1, 4))
 
 
 def _row(kind: Kind, **fields: Any) -> Converter[Any]:
