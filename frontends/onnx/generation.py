@@ -2,136 +2,122 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import EqualOp
-from ...dialects.relay.logic import LogicalAndOp, WhereOp
+from ...dialects.relay.logic import LogicalAndOp
 from ...dialects.relay.nn import BiasAddOp, Conv1DOp
 from ...dialects.relay.scatter import ScatterElementsOp
-from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import TakeOp, TransposeOp
 from ...dialects.sizes import UndecidedSize, decide, proves, same, size_max
-from ..importing.converter import Converter
-from ..importing.products import reshaped
-from ..importing.tensor import shape_of
-from ..importing.terms import Term, places, sigmoid
-from .context import Context
-from .known import filled_value
-from .shaping import axis_of
+from ..importing.attributes import Flag, Int, Word
+from ..importing.rows import row
+from ..importing.terms import Term, axis_of, constant, places, where
+from ..meanings.activations import swish
+from ..meanings.creation import fill
+from ..meanings.moves import concatenate, stack, swap
+from ..meanings.slices import cut, element
 
 
-def _cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
-    return ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
+def _filled(like: Term, number: float, shape: Sequence[int]) -> Term:
+    return fill(like.ctx, shape, constant(like.ctx, np.asarray(number, like.dtype), "scalar"))
 
 
-def unfold_tensor(ctx: Context) -> SSAValue:
+def unfold_tensor(x: Term, axis: int, size: int, step: int) -> Term:
     """All windows of `size` elements along an axis, `step` apart; their elements are a new last axis."""
-    shape = ctx.shape(0)
-    axis, size, step = axis_of(ctx, ctx.int("dim", -1), len(shape)), ctx.int("size", 0), ctx.int("step", 1)
-    if size < 1 or step < 1:
-        ctx.fail("a size and a step of at least 1", f"{size} and {step}")
-    ctx.require(shape[axis] - size)
-    if proves(shape[axis], "<", size):
-        ctx.fail(f"an axis of at least {size} elements", str(shape[axis]))
-    starts = places(ctx, (shape[axis] - size) // step + 1, 2, 0) * step
-    taken = ctx.emit(TakeOp, ctx.value(0), (starts + places(ctx, size, 2, 1)).value, axis=axis)
-    rank = len(shape) + 1
-    return ctx.emit(TransposeOp, taken, axes=(*range(axis + 1), *range(axis + 2, rank), axis + 1))
+    ctx, axis = x.ctx, axis_of(x, axis)
+    extent, rank = x.shape[axis], len(x.shape) + 1
+    ctx.require(extent - size)
+    if proves(extent, "<", size):
+        ctx.fail(f"an axis of at least {size} elements", str(extent))
+    starts = places(ctx, (extent - size) // step + 1, 2, 0) * step
+    taken = x.apply(TakeOp, starts + places(ctx, size, 2, 1), axis=axis)
+    return taken.apply(TransposeOp, axes=(*range(axis + 1), *range(axis + 2, rank), axis + 1))
 
 
-def ngram_repeat_block(ctx: Context) -> SSAValue:
+def ngram_repeat_block(words: Term, scores: Term, size: int) -> Term:
     """-inf as the score of what would follow the last n - 1 words as it followed them before."""
-    size, (batch, length), words = ctx.int("ngram_size", 0), ctx.shape(0), ctx.value(0)
-    if size < 1:
-        ctx.fail("an ngram_size of at least 1", str(size))
+    ctx, (batch, length) = words.ctx, words.shape
     count = cast(int, size_max(length - size + 1, 0))
-    scores = ctx.value(1)
     if same(count, 0):
-        return ctx.emit(TransposeOp, scores, axes=(0, 1))
-    following = _cut(ctx, words, 1, size - 1, size - 1 + count)
-    equal: list[SSAValue] = []
+        return scores.apply(TransposeOp, axes=(0, 1))
+    following = cut(words, 1, size - 1, size - 1 + count)
     if size > 1:
         # Of fewer words none is compared.
-        last = places(ctx, size - 1, start=length - size + 1)
-        end = ctx.emit(TakeOp, words, last.value, axis=1, mode="clip")
-        for at in range(size - 1):
-            equal.append(ctx.emit(EqualOp, _cut(ctx, words, 1, at, at + count), _cut(ctx, end, 1, at, at + 1)))
-    everywhere = ctx.scalar(np.inf, scores)
-    least = ctx.scalar(-np.inf, scores)
-    if equal:
-        repeated = reduce(lambda a, b: ctx.emit(LogicalAndOp, a, b), equal)
-        update = ctx.emit(WhereOp, repeated, least, everywhere)
+        end = words.apply(TakeOp, places(ctx, size - 1, start=length - size + 1), axis=1, mode="clip")
+        equal = [cut(words, 1, at, at + count).equal(cut(end, 1, at, at + 1)) for at in range(size - 1)]
+        repeated = reduce(lambda a, b: a.apply(LogicalAndOp, b), equal)
+        update = where(repeated, scores.number(-np.inf), np.inf)
     else:
-        update = filled_value(ctx, np.asarray(-np.inf, ctx.dtype(1)), (batch, count), "least")
-    return ctx.emit(ScatterElementsOp, scores, following, update, axis=1, reduction="min")
+        update = _filled(scores, -np.inf, (batch, count))
+    return scores.apply(ScatterElementsOp, following, update, axis=1, reduction="min")
 
 
-def causal_conv_with_state(ctx: Context) -> tuple[SSAValue, ...]:
+def causal_conv_with_state(
+    x: Term,
+    weight: Term,
+    bias: Term | None,
+    past: Term | None,
+    activation: str,
+    channels_last: bool,
+    dilation: int,
+    state_window: int,
+    dimensions: int,
+) -> tuple[Term, Term]:
     """Each channel's convolution with what came before, and with the state in front; the new state is what came last.
 
     With a `state_window` W the states after each of the last W elements are kept, zeros where there are fewer.
     """
-    if (dimensions := ctx.int("ndim", 1)) != 1:
-        ctx.fail("ndim 1", str(dimensions))
-    activation = ctx.word("activation", "none")
-    if activation not in ("none", "silu", "swish"):
-        ctx.fail("activation none, silu or swish", repr(activation))
-    last, data, shape = ctx.is_one("channels_last"), ctx.value(0), ctx.shape(0)
-    channels, _, taps = ctx.shape(1)
-    dilation, kept = ctx.int("dilation", 1), ctx.int("state_window", 0)
-    behind = (taps - 1) * dilation
-    batch, length = shape[0], shape[1] if last else shape[2]
+    if dimensions != 1:
+        x.ctx.fail("ndim 1", str(dimensions))
+    channels, _, taps = weight.shape
+    behind, shape = (taps - 1) * dilation, x.shape
+    batch, length = shape[0], shape[1] if channels_last else shape[2]
 
-    def first(value: SSAValue, extent: int) -> SSAValue:
+    def first(value: Term, extent: int) -> Term:
         """Channels before the sequence."""
-        if not last:
-            return value
-        return ctx.emit(TransposeOp, reshaped(ctx, value, (batch, extent, channels)), axes=(0, 2, 1))
+        return swap(value.reshape(batch, extent, channels), 1, 2) if channels_last else value
 
-    def back(value: SSAValue, extent: int) -> SSAValue:
-        if not last:
-            return value
-        return reshaped(ctx, ctx.emit(TransposeOp, value, axes=(0, 2, 1)), (batch, extent, *shape[2:]))
+    def back(value: Term, extent: int) -> Term:
+        return swap(value, 1, 2).reshape(batch, extent, *shape[2:]) if channels_last else value
 
-    if ctx.has(3):
-        past = ctx.value(3)
-        if kept:
-            newest = _cut(ctx, past, 0, kept - 1, kept)
-            past = reshaped(ctx, newest, shape_of(newest)[1:])
-        past = first(past, behind)
+    if past is None:
+        before = _filled(x, 0, (batch, channels, behind))
     else:
-        past = filled_value(ctx, np.zeros((), ctx.dtype(0)), (batch, channels, behind), "zeros")
-    whole = ctx.emit(ConcatenateOp, [past, first(data, length)], axis=2) if behind else first(data, length)
-    result = ctx.emit(
-        Conv1DOp, whole, ctx.value(1), strides=(1,), padding=(0, 0), dilation=(dilation,), groups=channels
-    )
-    if ctx.has(2):
-        result = ctx.emit(BiasAddOp, result, ctx.value(2))
-    if activation != "none":
-        x = Term(ctx, result)
-        result = (x * sigmoid(x)).value
+        before = first(element(past, 0, state_window - 1) if state_window else past, behind)
+    whole = concatenate(before, first(x, length), axis=2) if behind else first(x, length)
+    result = whole.apply(Conv1DOp, weight, strides=(1,), padding=(0, 0), dilation=(dilation,), groups=channels)
+    result = result if bias is None else result.apply(BiasAddOp, bias)
+    result = result if activation == "none" else swish(result)
 
-    def state(ago: int) -> SSAValue:
+    def state(ago: int) -> Term:
         """The state after all elements but the last `ago`."""
         if (there := not ago or decide(ago + 1, "<=", length)) is None:
-            raise UndecidedSize(f"{ctx.op_type}: whether there are more than {ago} of {length} elements", (length, ago))
+            what = f"{x.ctx.op_type}: whether there are more than {ago} of {length} elements"
+            raise UndecidedSize(what, (length, ago))
         if not there:
-            none = filled_value(ctx, np.zeros((), ctx.dtype(0)), (batch, channels, behind), "zeros")
-            return back(none, behind)
-        return back(_cut(ctx, whole, 2, length - ago, length - ago + behind), behind)
+            return back(_filled(x, 0, (batch, channels, behind)), behind)
+        return back(cut(whole, 2, length - ago, length - ago + behind), behind)
 
-    if not kept:
+    if not state_window:
         return back(result, length), state(0)
-    states = [state(kept - 1 - slot) for slot in range(kept)]
-    rows = [ctx.emit(ReshapeOp, part, newshape=(1, *shape_of(part)), allowzero=int(not behind)) for part in states]
-    return back(result, length), ctx.emit(ConcatenateOp, rows, axis=0)
+    states = (state(state_window - 1 - slot) for slot in range(state_window))
+    return back(result, length), stack(*states, axis=0)
 
 
 MICROSOFT = {
-    "CausalConvWithState": Converter(causal_conv_with_state),
-    "NGramRepeatBlock": Converter(ngram_repeat_block),
-    "UnfoldTensor": Converter(unfold_tensor),
+    "CausalConvWithState": row(
+        causal_conv_with_state,
+        "input weight bias? past_state?",
+        activation=Word("none", among=("none", "silu", "swish")),
+        channels_last=Flag(False, others=False),
+        dilation=Int(1),
+        state_window=Int(0),
+        dimensions=Int(1, name="ndim"),
+    ),
+    "NGramRepeatBlock": row(ngram_repeat_block, "input_ids scores", size=Int(name="ngram_size", least=1)),
+    "UnfoldTensor": row(unfold_tensor, "input", axis=Int(-1, name="dim"), size=Int(least=1), step=Int(1, least=1)),
 }
