@@ -17,7 +17,7 @@ from whence.dialects.relay.interpret import evaluate_module
 
 FAMILIES = (
     "numbers", "more_numbers", "reductions", "convolutions", "pools", "recurrence", "indices", "lookups", "norms",
-    "attention", "resize", "shapes", "draws", "boxes",
+    "attention", "resize", "shapes", "moves", "draws", "boxes",
 )  # fmt: skip
 
 
