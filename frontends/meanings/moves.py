@@ -19,7 +19,7 @@ from ...dialects.relay.transform import (
     SqueezeOp,
     TransposeOp,
 )
-from ...dialects.sizes import Size, SizeExpr, broadcast_sizes, proves, same, same_shape
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, proves, same, same_shape
 from ..importing.context import Context
 from ..importing.terms import Term, axis_of, places, where
 from .slices import cut
@@ -252,11 +252,13 @@ def _rolled(x: Term, axis: int, shift: Size) -> Term:
     if isinstance(extent, int) and isinstance(shift, int):
         first = -shift % extent
     else:
-        # What a call decides is counted inside the axis, and checked.
-        first = -shift if proves(shift, "<", 0) else extent - shift
-        x.ctx.require(first)
-        x.ctx.require(extent - first)
-    return concatenate(cut(x, axis, first, extent), cut(x, axis, 0, first), axis=axis)
+        # What a call decides is counted inside the axis, from its end where that is known, and checked.
+        back = proves(shift, "<", 0)
+        first = -shift if back or isinstance(shift, int) else extent - shift
+        x.ctx.require(extent + shift if back else extent - shift)
+        x.ctx.require(-shift if back else shift)
+    end = extent if isinstance(extent, int) else ENDLESS
+    return x if same(first, 0) else concatenate(cut(x, axis, first, end), cut(x, axis, 0, first), axis=axis)
 
 
 def rotate(x: Term, turns: int, axes: Sequence[int] | None = None) -> Term:
