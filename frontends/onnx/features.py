@@ -2,126 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay import elementwise as ew
-from ...dialects.relay.reduce import MaxOp, SumOp
+from ...dialects.relay.reduce import MaxOp
 from ...dialects.relay.sorting import SearchSortedOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TakeOp
 from ...dialects.sizes import proves
 from ...support.dtypes import Array
-from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, constant, sqrt, term, where
+from ..importing.attributes import Float, Floats, Ints, Word
+from ..importing.rows import row
+from ..importing.terms import Term, absolute, constant, is_nan, minimum, sqrt, where
 from .context import Context
 
 
-def _per_feature(ctx: Context, name: str, width: int) -> Array:
-    """An attribute of one number, or one for each feature."""
-    numbers = np.asarray(ctx.floats(name, None) or (), np.float32)
-    if len(numbers) != 1 and not (len(numbers) and not proves(width, "!=", len(numbers))):
-        ctx.fail(f"{name} of 1 number or one for each of {width} features", str(len(numbers)))
-    if len(numbers) > 1:
-        ctx.require_equal(width, len(numbers))
-    return numbers
+def _per_feature(x: Term, numbers: Sequence[float] | None, name: str) -> Array:
+    """One number, or one for each feature."""
+    array = np.asarray(numbers or ())
+    width = x.shape[-1] if x.shape else 1
+    if len(array) != 1 and not (len(array) and not proves(width, "!=", len(array))):
+        x.ctx.fail(f"{name} of 1 number or one for each of {width} features", str(len(array)))
+    if len(array) > 1:
+        x.ctx.require_equal(width, len(array))
+    return array
 
 
-def _last(ctx: Context) -> int:
-    shape = ctx.shape(0)
-    if not shape:
-        ctx.fail("features", "a scalar")
-    return shape[-1]
+def _check_features(x: Term) -> None:
+    if not x.shape:
+        x.ctx.fail("features", "a scalar")
 
 
-def scaler(ctx: Context) -> SSAValue:
+def _scaler(x: Term, offset: tuple[float, ...] | None, scale: tuple[float, ...] | None) -> Term:
     """`(x - offset) * scale`, in float32."""
-    data, width = term(ctx, 0), _last(ctx)
-    offset, scale = (constant(ctx, _per_feature(ctx, name, width), name) for name in ("offset", "scale"))
-    return ((data.to("float32") - offset) * scale).value
+    _check_features(x)
+    numbers = [_per_feature(x, each, name).astype(np.float32) for each, name in ((offset, "offset"), (scale, "scale"))]
+    return (x.to("float32") - constant(x.ctx, numbers[0], "offset")) * constant(x.ctx, numbers[1], "scale")
 
 
-def normalizer(ctx: Context) -> SSAValue:
+def _normalizer(x: Term, norm: str) -> Term:
     """Rows by their greatest number, sum of sizes or length; what is 0 leaves a row as it is."""
-    data, norm = term(ctx, 0).to("float32"), ctx.word("norm", "MAX")
-    _last(ctx)
+    _check_features(x)
+    x = x.to("float32")
     match norm:
         case "MAX":
-            size = data.apply(MaxOp, axis=(-1,), keepdims=True)
+            size = x.apply(MaxOp, axis=(-1,), keepdims=True)
         case "L1":
-            size = absolute(data).apply(SumOp, axis=(-1,), keepdims=True)
-        case "L2":
-            size = sqrt((data * data).apply(SumOp, axis=(-1,), keepdims=True))
+            size = absolute(x).sum(-1)
         case _:
-            ctx.fail("a norm among MAX, L1, L2", repr(norm))
-    return (data / where(size.equal(0.0), size.number(1.0), size)).value
+            size = sqrt((x * x).sum(-1))
+    return x / where(size.equal(0.0), 1.0, size)
 
 
-def binarizer(ctx: Context) -> SSAValue:
-    data = term(ctx, 0)
-    above = (data > ctx.float("threshold", 0.0)).to(data.dtype)
-    return above.value
+def _binarizer(x: Term, threshold: float) -> Term:
+    return (x > threshold).to(x.dtype)
 
 
-def imputer(ctx: Context) -> SSAValue:
+def _imputer(ctx: Context, x: Term) -> Term:
     """Numbers in the place of one that stands for none, which may be NaN."""
-    data, width = term(ctx, 0), _last(ctx)
-    if data.dtype.kind == "f":
-        sought, values = ctx.float("replaced_value_float", 0.0), np.asarray(ctx.floats("imputed_value_floats", ()))
+    _check_features(x)
+    if x.dtype.kind == "f":
+        sought, values = ctx.float("replaced_value_float", 0.0), ctx.floats("imputed_value_floats", None)
     else:
-        sought, values = ctx.int("replaced_value_int64", 0), np.asarray(ctx.ints("imputed_value_int64s", None) or ())
-    if len(values) != 1 and not (len(values) and not proves(width, "!=", len(values))):
-        ctx.fail(f"imputed values: 1 or one for each of {width} features", str(len(values)))
-    if len(values) > 1:
-        ctx.require_equal(width, len(values))
-    lacking = data.apply(ew.IsNanOp) if np.isnan(sought) else data.equal(sought)
-    return where(lacking, constant(ctx, values.astype(data.dtype), "imputed"), data).value
+        sought, values = ctx.int("replaced_value_int64", 0), ctx.ints("imputed_value_int64s", None)
+    imputed = _per_feature(x, values, "imputed values")
+    lacking = is_nan(x) if np.isnan(sought) else x.equal(sought)
+    return where(lacking, constant(ctx, imputed.astype(x.dtype), "imputed"), x)
 
 
-def array_feature_extractor(ctx: Context) -> SSAValue:
+def _array_feature_extractor(ctx: Context, x: Term, places: Term) -> Term:
     """Elements of the last axis, in the order of all indices; of a vector they are a row."""
-    extent, data = _last(ctx), term(ctx, 0)
-    count = prod(ctx.shape(1))
+    _check_features(x)
+    extent, count = x.shape[-1], prod(places.shape)
     known = ctx.known(1)
     if known is not None and known.size:
         if known.min() < 0 or proves(extent, "<=", int(known.max())):
             ctx.fail(f"indices in [0, {extent})", f"{known.min()} to {known.max()}")
         ctx.require_least(extent, int(known.max()) + 1, f"whether there are {int(known.max()) + 1} features")
-    places = term(ctx, 1).reshape(count)
-    chosen = Term(ctx, ctx.emit(TakeOp, data.value, places.value, axis=len(data.shape) - 1))
-    return (chosen.reshape(1, count) if len(data.shape) == 1 else chosen).value
+    chosen = x.apply(TakeOp, places.reshape(count), axis=len(x.shape) - 1)
+    return chosen.reshape(1, count) if len(x.shape) == 1 else chosen
 
 
-def feature_vectorizer(ctx: Context) -> SSAValue:
+def _feature_vectorizer(ctx: Context, *inputs: Term, widths: tuple[int, ...] | None) -> SSAValue:
     """Inputs beside one another as float32, each cut or filled with zeros to as many features as are said of it."""
-    wanted = ctx.ints("inputdimensions", None) or ()
-    if len(wanted) != len(ctx.inputs):
-        ctx.fail(f"inputdimensions of {len(ctx.inputs)} inputs", str(len(wanted)))
+    if len(widths or ()) != len(inputs):
+        ctx.fail(f"inputdimensions of {len(inputs)} inputs", str(len(widths or ())))
     parts: list[SSAValue] = []
-    for index, count in enumerate(wanted):
-        data = term(ctx, index).to("float32")
-        shape = data.shape
+    for x, count in zip(inputs, widths or (), strict=True):
+        shape = x.shape
         if not shape or count < 0:
             ctx.fail("features, at least 0 of each input", f"{count} of a tensor {list(shape)}")
-        data = data.reshape(1, *shape) if len(shape) == 1 else data.reshape(shape[0], prod(shape[1:]))
-        have = data.shape[1]
+        x = x.to("float32")
+        x = x.reshape(1, *shape) if len(shape) == 1 else x.reshape(shape[0], prod(shape[1:]))
+        have = x.shape[1]
         if proves(have, ">", count):
-            data = data.apply(StridedSliceOp, begin=(0,), end=(count,), strides=(1,), axes=(1,))
+            x = x.apply(StridedSliceOp, begin=(0,), end=(count,), strides=(1,), axes=(1,))
         elif not proves(have, "==", count):
-            data = data.apply(PadOp, 0.0, pad_width=(0, 0, 0, count - have))
-        parts.append(data.value)
+            x = x.apply(PadOp, 0.0, pad_width=(0, 0, 0, count - have))
+        parts.append(x.value)
     return ctx.emit(ConcatenateOp, *parts, axis=1)
 
 
-def one_hot_encoder(ctx: Context) -> SSAValue:
+def _one_hot_encoder(x: Term, categories: tuple[int, ...] | None) -> Term:
     """1 for the category that an element is, in float32. With `zeros` of 0 the program itself complains of others."""
-    categories = np.asarray(ctx.ints("cats_int64s", None) or (), np.int64)
-    if not len(categories):
-        ctx.fail("categories", "none")
-    data = term(ctx, 0).to("int64")
-    same = data.reshape(*data.shape, 1).equal(constant(ctx, categories, "categories"))
-    return same.to("float32").value
+    if not categories:
+        x.ctx.fail("categories", "none")
+    numbers = constant(x.ctx, np.asarray(categories, np.int64), "categories")
+    return x.to("int64").reshape(*x.shape, 1).equal(numbers).to("float32")
 
 
 class _Pairs:
@@ -162,31 +151,28 @@ def _default(ctx: Context, dtype: np.dtype[np.generic]) -> Array:
     return np.asarray(default, dtype)
 
 
-def label_encoder(ctx: Context) -> SSAValue:
+def _label_encoder(ctx: Context, x: Term) -> Term:
     """Keys are sorted at import; each element is looked for by halves."""
-    data = term(ctx, 0)
-    pairs = _Pairs(ctx, data.dtype)
+    pairs = _Pairs(ctx, x.dtype)
     default = constant(ctx, pairs.default, "default")
     if len(pairs.keys):
         keys, values = constant(ctx, pairs.keys, "keys"), constant(ctx, pairs.values, "values")
-        position = Term(ctx, ctx.emit(SearchSortedOp, keys.value, data.value, dtype="int64"))
-        position = position.apply(ew.MinimumOp, len(pairs.keys) - 1)
-        hit = Term(ctx, ctx.emit(TakeOp, keys.value, position.value, axis=0)).equal(data)
-        result = where(hit, Term(ctx, ctx.emit(TakeOp, values.value, position.value, axis=0)), default)
+        position = minimum(keys.apply(SearchSortedOp, x, dtype="int64"), len(pairs.keys) - 1)
+        result = where(keys.apply(TakeOp, position, axis=0).equal(x), values.apply(TakeOp, position, axis=0), default)
     else:
-        result = where(data.apply(ew.EqualOp, data), default, default)
+        result = where(x.equal(x), default, default)
     if pairs.of_nan is not None:
-        result = where(data.apply(ew.IsNanOp), constant(ctx, np.asarray(pairs.of_nan), "value"), result)
-    return result.value
+        result = where(is_nan(x), constant(ctx, np.asarray(pairs.of_nan), "value"), result)
+    return result
 
 
 MACHINE_LEARNING = {
-    "ArrayFeatureExtractor": Converter(array_feature_extractor),
-    "Binarizer": Converter(binarizer),
-    "FeatureVectorizer": Converter(feature_vectorizer),
-    "Imputer": Converter(imputer),
-    "LabelEncoder": Converter(label_encoder),
-    "Normalizer": Converter(normalizer),
-    "OneHotEncoder": Converter(one_hot_encoder),
-    "Scaler": Converter(scaler),
+    "ArrayFeatureExtractor": row(_array_feature_extractor, "X Y"),
+    "Binarizer": row(_binarizer, "X", threshold=Float(0.0)),
+    "FeatureVectorizer": row(_feature_vectorizer, "X*", widths=Ints(None, name="inputdimensions")),
+    "Imputer": row(_imputer, "X"),
+    "LabelEncoder": row(_label_encoder, "X"),
+    "Normalizer": row(_normalizer, "X", norm=Word("MAX", among=("MAX", "L1", "L2"))),
+    "OneHotEncoder": row(_one_hot_encoder, "X", categories=Ints(None, name="cats_int64s")),
+    "Scaler": row(_scaler, "X", offset=Floats(None), scale=Floats(None)),
 }

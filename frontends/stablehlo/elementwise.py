@@ -115,22 +115,16 @@ def _reduce_precision(x: Term, exponent: int, mantissa: int) -> Term:
 
 
 def _shifted(op: type[Operator], logical: bool) -> Converter[Context]:
-    """A shift; bits that are shifted by the width or more are gone, of an arithmetic one all are the sign's."""
+    """A shift of integers; a logical one takes them for unsigned."""
 
     def computed(ctx: Context, x: Term, count: Term) -> Term:
         ctx.same_shapes(0, 1)
-        dtype, bits = x.dtype, 8 * x.dtype.itemsize
-        if dtype.kind not in "iu":
-            ctx.fail("integers", dtype.name)
-        unsigned = dtype.name if dtype.kind == "u" else f"u{dtype.name}"
-        if (distance := uniform(ctx, 1)) is not None and 0 <= distance < bits:
-            wide = x.to(unsigned) if logical else x
-            return wide.apply(op, distance).to(dtype)
-        inside = count.to(unsigned) < bits
-        if logical:
-            shifted = x.to(unsigned).apply(op, where(inside, count.to(unsigned), 0))
-            return where(inside, shifted, 0).to(dtype)
-        return x.apply(op, where(inside, count, bits - 1))
+        if x.dtype.kind not in "iu":
+            ctx.fail("integers", x.dtype.name)
+        bits = x.to(f"u{x.dtype.name}") if logical and x.dtype.kind == "i" else x
+        distance = uniform(ctx, 1)
+        # One number needs no tensor; a negative one is beyond the width, as large unsigned ones are.
+        return bits.apply(op, count.to(bits.dtype) if distance is None or distance < 0 else distance).to(x.dtype)
 
     return row(computed, "lhs rhs")
 
