@@ -171,6 +171,7 @@ TABLE: dict[str, Row] = {
         elementwise.finite, "x", nan=Float(0.0), highest=Float(None, name="posinf"), lowest=Float(None, name="neginf")
     ),
     "Negative": declared(ew.NegativeOp, "x"),
+    "Nextafter": meeting(formulas.next_after, floats=True),
     "NotEqual": meeting(logic.NotEqualOp),
     "OnesLike": _like(ew.OnesLikeOp),
     "Power": meeting(ew.PowerOp),

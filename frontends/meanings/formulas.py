@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import log as logarithm
 from math import pi
 
+import numpy as np
+
 from ...dialects.relay import division, elementwise, logic
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
@@ -81,6 +83,17 @@ def of_numbers(op: type[Operator], a: Term, b: Term) -> Term:
     if not is_float(a.dtype):
         return a.apply(op, b)
     return where(is_nan(a), b, where(is_nan(b), a, a.apply(op, b)))
+
+
+def next_after(x: Term, y: Term) -> Term:
+    """The float beside `x` on the way to `y`, by its bits, which count up away from 0."""
+    integer = f"int{8 * x.dtype.itemsize}"
+    bits = x.apply(elementwise.ReinterpretOp, dtype=integer)
+    inward = (y > x).apply(logic.LogicalXorOp, x > 0.0)
+    least = where(y > 0.0, bits.number(1), int(np.iinfo(integer).min) + 1)
+    moved = where(x.equal(0.0), least, where(inward, bits - 1, bits + 1))
+    beside = moved.apply(elementwise.ReinterpretOp, dtype=x.dtype.name)
+    return where(x.equal(y), y, where(is_nan(x) | is_nan(y), np.nan, beside))
 
 
 def ldexp(x: Term, exponent: Term) -> Term:

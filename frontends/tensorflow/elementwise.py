@@ -118,6 +118,7 @@ TABLE = {
     "Mul": row(ew.MultiplyOp, "x y"),
     "MulNoNan": row(_product_or_zero, "x y"),
     "Neg": row(ew.NegativeOp, "x"),
+    "NextAfter": row(formulas.next_after, "x1 x2"),
     "NotEqual": row(logic.NotEqualOp, "x y"),
     "OnesLike": row(ew.OnesLikeOp, "x"),
     "Pow": row(ew.PowerOp, "x y"),

@@ -221,6 +221,7 @@ TABLE: dict[str, Converter[Context]] = {
         highest=Float(None, name="posinf"),
         lowest=Float(None, name="neginf"),
     ),
+    "aten.nextafter.default": meeting(formulas.next_after),
     "aten.where.self": _WHERE,
     "aten.where.ScalarOther": _WHERE,
     "aten.where.ScalarSelf": _WHERE,

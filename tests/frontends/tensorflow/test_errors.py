@@ -29,10 +29,10 @@ def test_all_unsupported_operators_are_named_at_once():
     net = Net()
     x = net.placeholder("x", (2,))
     first = net.op("Zeta", "first", x)
-    net.op("NextAfter", "second", first)
+    net.op("Igamma", "second", first)
     for k in range(5):
         net.op("Zeta", f"more/{k}", x)
-    refused(net.build(), "<memory>", "NextAfter (1 layer: second)", "Zeta (6 layers: first, more/0, more/1 and 3 more)")
+    refused(net.build(), "<memory>", "Igamma (1 layer: second)", "Zeta (6 layers: first, more/0, more/1 and 3 more)")
 
 
 def test_texts_are_refused_only_where_an_output_needs_them():

@@ -28,7 +28,7 @@ OF_VARIABLES = {"AssignAdd", "AssignSub", "AssignSubVariableOp", "ResourceGather
 BY_HAND = {
     *("BatchNormWithGlobalNormalization", "DebugGradientIdentity", "Gelu", "MatrixDiagPartV2", "MatrixSetDiagV2"),
     *("TensorArrayConcatV3", "_FusedMatMul"),
-    *("Digamma", "Erfinv", "Lgamma"),
+    *("Digamma", "Erfinv", "Lgamma", "NextAfter"),
     *("Multinomial", "RandomStandardNormal", "RandomUniform", "RandomUniformInt"),
 }
 """Rows of operators that TensorFlow's functions do not have, as its passes make them, or older versions; and of random

@@ -124,6 +124,7 @@ TABLE = [
             [Case("numbers", [_OF_GAMMA])], spellings(torch="digamma"), lost=10.0),
     Meaning("erf_inverse", wide(_erf_inverse), [Case("numbers", [_OF_ERF])], spellings(torch="erfinv", keras="Erfinv",
         tensorflow="Erfinv", stablehlo="erf_inv")),
+    two("next_after", np.nextafter, torch="nextafter", keras="Nextafter", tensorflow="NextAfter"),
     Meaning("ldexp", lambda x, n: x * np.exp2(n).astype(np.float32), [Case("powers", [_X, np.arange(12).reshape(2, 6)
         .astype(np.int32)])], spellings("self other", torch="ldexp.Tensor", keras="Ldexp")),
     *(
