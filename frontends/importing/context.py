@@ -74,15 +74,14 @@ class Context(Attributes):
         """Let every call check that its sizes do not make this one negative."""
         self.required.append(size)
 
-    def require_indices(self, index: int, extents: Sequence[Size], ignored: tuple[int, ...] | None = None) -> None:
-        """Let every call check that elements of input `index` lie from `-extent` to `extent - 1`.
+    def require_indices(self, value: SSAValue, extents: Sequence[Size], ignored: tuple[int, ...] | None = None) -> None:
+        """Let every call check that elements of a value lie from `-extent` to `extent - 1`.
 
         extents: one for all elements, or one for each position along the last axis. ignored: for classes, which lie
         from 0 to `extent - 1`, the values that mean no class. Only inputs of the program, perhaps in another shape or
         integer dtype, can be checked before anything runs; computed indices are clipped.
         """
-        value = self.tensor(index).value
-        while len(extents) == 1 and value is not None and isinstance(value.owner, _MOVES):
+        while len(extents) == 1 and isinstance(value.owner, _MOVES):
             value = value.owner.operands[0]
         if isinstance(value, BlockArgument) and dtype_of(value).kind in "iu":
             self.bounds.append(IndexBound(value.index, tuple(extents), self.leaf, ignored))

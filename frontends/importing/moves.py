@@ -1,4 +1,4 @@
-"""Moves of elements that TFLite and TensorFlow share: reshapes, orders of axes, slices and gathers."""
+"""Moves of elements that TFLite and TensorFlow share: reshapes, orders of axes and slices."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.indexing import GatherNdOp
-from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, symbols_of
 from .context import Context
-from .tensor import Tensor, shape_of
+from .tensor import Tensor
 from .terms import Term, constant
 
 
@@ -63,33 +61,3 @@ def slice_from(ctx: Context, begin: Sequence[int], size: Sequence[int]) -> SSAVa
         elif not 0 <= b <= e <= extent:
             ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
     return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=(1,) * len(shape))
-
-
-def check_inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
-    """Raise FrontendError if input `index` is known and has points, along its last axis, out of bounds."""
-    array = ctx.tensor(index).array
-    if array is None or array.dtype.kind not in "iu" or not array.size or any(map(symbols_of, extents)):
-        return
-    numbers: NDArray[np.int64] = array.astype(np.int64)
-    if numbers.min() < 0 or np.max(numbers - np.asarray(extents)) >= 0:
-        ctx.fail(f"indices below {', '.join(map(str, extents))}", f"{numbers.min()} to {numbers.max()}")
-
-
-def gather_along(ctx: Context, axis: int, batch: int) -> SSAValue:
-    """Gather input 0 at input 1 along an axis; the first `batch` axes go along in data and indices."""
-    data, indices = ctx.value(0), ctx.value(1)
-    rank, index_rank = len(shape_of(data)), len(shape_of(indices))
-    if not 0 <= batch <= min(axis, index_rank) or axis >= rank:
-        ctx.fail(f"batch dimensions up to axis {axis}", str(batch))
-    check_inside(ctx, 1, (shape_of(data)[axis],))
-    if not batch:
-        return ctx.emit(TakeOp, data, indices, axis=axis)
-    # The axis moves right behind the batch; the axes that replace it move back to its place.
-    order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
-    points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
-    rows = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
-    index_axes, axes_between = index_rank - batch, axis - batch
-    total = len(shape_of(rows))
-    back = [*range(batch), *range(batch + index_axes, batch + index_axes + axes_between)]
-    back += [*range(batch, batch + index_axes), *range(batch + index_axes + axes_between, total)]
-    return ctx.emit(TransposeOp, rows, axes=back)

@@ -82,7 +82,7 @@ def embedding(ctx: Context) -> SSAValue:
     if dtype_of(indices).kind not in "iu":
         indices = ctx.cast(indices, "int32")
     else:
-        ctx.require_indices(references[0], (rows,))
+        ctx.require_indices(indices, (rows,))
     quantization = quantization_of(ctx.config)
     if quantization is None:
         table = ctx.weight("embeddings", (rows, width))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.indexing import GatherOp, OneHotOp
-from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp, StridedSliceOp, TakeOp
+from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp, StridedSliceOp
 from ...dialects.sizes import same, symbols_of
-from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import where
+from ..importing.attributes import Flag, Int, Ints, Word
+from ..importing.tensor import shape_of
+from ..importing.terms import Term, constant
+from ..meanings import indices, scatters
+from ..meanings.dynamic_slices import dynamic_update_slice, elements_of
+from ..meanings.sorting import is_in
 from .context import Context, Reference
 from .nests import items_of, whole
-from .operands import argument_term, array_of, dtype_option
-from .rows import Row
+from .operands import argument_term, array_of, dtype_option, operands
+from .rows import Row, declared
 
 
 def get_item(ctx: Context) -> SSAValue:
@@ -80,50 +83,89 @@ def _bounds(ctx: Context, key: Any, extent: int) -> tuple[int, int, int]:
     return first, last, step or 1
 
 
-def take(ctx: Context) -> SSAValue:
-    """Elements at indices, which are brought inside; negative ones count from the end."""
-    value, axis = argument_term(ctx).value, ctx.option("axis")
-    if axis is None:
-        value, axis = reshaped(ctx, value, (prod(shape_of(value)),)), 0
-    axis = ctx.axis(axis, len(shape_of(value)))
-    return ctx.emit(TakeOp, value, _indices(ctx, shape_of(value)[axis]), axis=axis, mode="clip")
+def _take(ctx: Context, axis: int | None) -> Term:
+    """Elements at indices, among all where no axis is given."""
+    x = argument_term(ctx)
+    x, axis = (x.reshape(prod(x.shape)), 0) if axis is None else (x, axis)
+    return indices.take(x, _whole_numbers(ctx, 1, "indices"), axis, rule="held")
 
 
-def _indices(ctx: Context, extent: int) -> SSAValue:
-    """The indices of argument 1 with those below 0 counted from the end."""
-    numbers = array_of(ctx, ctx.argument(1, "indices"))
-    if numbers is not None and not symbols_of(extent):
-        places = numbers.astype(np.int32)
-        return ctx.constant(np.where(places < 0, places + np.int32(extent), places), "indices")
-    x = argument_term(ctx, 1, "indices")
-    x = x if x.dtype.kind in "iu" else x.to("int32")
-    return x.value if x.dtype.kind == "u" else where(x < 0, x + x.number(extent), x).value
+def _whole_numbers(ctx: Context, index: int, name: str) -> Term:
+    """An argument as integers, int32 of what are none."""
+    numbers = array_of(ctx, ctx.argument(index, name))
+    if numbers is not None:
+        return constant(ctx, numbers.astype(np.int32), name)
+    x = argument_term(ctx, index, name)
+    return x if x.dtype.kind in "iu" else x.to("int32")
 
 
-def take_along_axis(ctx: Context) -> SSAValue:
-    value, axis = ctx.data(0, "x"), ctx.option("axis")
-    indices = ctx.data(1, "indices")
-    shape = shape_of(indices)
-    if axis is None:
-        value, indices, axis = (*(reshaped(ctx, term, (prod(shape_of(term)),)) for term in (value, indices)), 0)
-    return reshaped(ctx, ctx.emit(GatherOp, value, indices, axis=ctx.axis(axis, len(shape_of(value)))), shape)
+def _take_along_axis(x: Term, places: Term, axis: int | None) -> Term:
+    if axis is not None:
+        return indices.take_along(x, places, axis, rule="held", broadcasts=True)
+    flat = indices.take_along(x.reshape(prod(x.shape)), places.reshape(prod(places.shape)), rule="held")
+    return flat.reshape(*places.shape)
 
 
-def one_hot(ctx: Context) -> SSAValue:
-    x = argument_term(ctx).value
-    if dtype_of(x).kind not in "iu":
-        x = ctx.cast(x, "int32")
-    if ctx.flag("sparse", False):
+def _one_hot(ctx: Context, classes: int, axis: int, sparse: bool) -> Term:
+    if sparse:
         ctx.fail("a dense result", "a sparse one")
     dtype = dtype_option(ctx) or "float32"
-    ends = [ctx.constant(np.asarray(value).astype(dtype), "scalar") for value in (1, 0)]
-    axis = ctx.axis(ctx.int("axis", -1), len(shape_of(x)) + 1)
-    return ctx.emit(OneHotOp, x, *ends, depth=ctx.int("num_classes", least=1), axis=axis, dtype=dtype)
+    on, off = (constant(ctx, np.asarray(value).astype(dtype), "scalar") for value in (1, 0))
+    return indices.one_hot(_whole_numbers(ctx, 0, "x"), classes, on, off, axis)
+
+
+def _scatter_update(ctx: Context, how: str | None) -> Term:
+    x, updates = operands(ctx, ctx.argument(0, "inputs"), ctx.argument(2, "updates"))
+    points = _whole_numbers(ctx, 1, "indices")
+    return scatters.scatter_nd(x, points, updates, how or "update", rule="from_end")
+
+
+def _scatter(ctx: Context, shape: tuple[int, ...]) -> Term:
+    return scatters.scatter_into_zeros(_whole_numbers(ctx, 0, "indices"), argument_term(ctx, 1, "values"), shape)
+
+
+def _slice_update(ctx: Context) -> Term:
+    x, update = operands(ctx, ctx.argument(0, "inputs"), ctx.argument(2, "updates"))
+    argument = ctx.argument(1, "start_indices")
+    items = items_of(argument)
+    if items is None or not any(isinstance(item, Reference) for item in items):
+        starts = elements_of(_whole_numbers(ctx, 1, "start_indices"))
+    else:
+        starts = operands(ctx, *items)
+    return dynamic_update_slice(x, update, *starts)
+
+
+def _segments(function: scatters.Segments) -> Row:
+    def computed(ctx: Context, count: int | None) -> Term:
+        ids = _whole_numbers(ctx, 1, "segment_ids")
+        if count is None:
+            numbers = indices.numbers_of(ids)
+            if numbers is None:
+                ctx.fail("num_segments, or known segment_ids", "neither")
+            count = int(numbers.max(initial=-1)) + 1
+        return function(argument_term(ctx, 0, "data"), ids, count)
+
+    return declared(computed, "", count=Int(None, name="num_segments"), unread={"sorted": "a faster way"})
+
+
+def _is_in(ctx: Context, invert: bool) -> Term:
+    x, others = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
+    return is_in(x, others, invert)
 
 
 TABLE: dict[str, Row] = {
     "GetItem": Row(get_item),
-    "OneHot": Row(one_hot),
-    "Take": Row(take),
-    "TakeAlongAxis": Row(take_along_axis),
+    "IsIn": declared(_is_in, "", invert=Flag(False), unread={"assume_unique": "a faster way"}),
+    "OneHot": declared(_one_hot, "", classes=Int(name="num_classes", least=1), axis=Int(-1), sparse=Flag(False)),
+    "Scatter": declared(_scatter, "", shape=Ints()),
+    "ScatterUpdate": declared(
+        _scatter_update, "", how=Word(None, name="reduction", among=("add", "max", "min", "mul"))
+    ),
+    "SegmentMax": _segments(partial(scatters.segment_reduced, "max", infinite=True)),
+    "SegmentMin": _segments(partial(scatters.segment_reduced, "min", infinite=True)),
+    "SegmentProd": _segments(partial(scatters.segment_reduced, "mul")),
+    "SegmentSum": _segments(scatters.segment_sum),
+    "SliceUpdate": Row(lambda ctx: _slice_update(ctx).value),
+    "Take": declared(_take, "", axis=Int(None)),
+    "TakeAlongAxis": declared(_take_along_axis, "x indices", axis=Int(None)),
 }

@@ -13,16 +13,15 @@ from ...dialects.relay.logic import LogicalAndOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
-from ...dialects.relay.sorting import ArgsortOp, SortOp
 from ...dialects.relay.transform import TransposeOp
 from ..importing.attention import Scores, added, weighted
 from ..importing.attributes import Flag, Int, Ints
 from ..importing.einsum import contraction
 from ..importing.products import product
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, axis_of, maximum
+from ..importing.terms import Term, absolute, maximum
 from ..importing.terms import sqrt as root
-from ..meanings import reductions
+from ..meanings import reductions, sorting
 from .attention import hidden, lowest, seen_by_position
 from .context import Context
 from .nests import items_of, whole, wholes
@@ -69,14 +68,6 @@ def _running(op: type[Operator]) -> Row:
         return reductions.running(op, x if dtype is None else x.to(dtype), axis)
 
     return declared(computed, "x", axis=Int(None))
-
-
-def _sort(x: Term, axis: int) -> Term:
-    return x.apply(SortOp, axis=axis_of(x, axis))
-
-
-def _argsort(x: Term, axis: int) -> Term:
-    return x.apply(ArgsortOp, axis=axis_of(x, axis), dtype="int32")
 
 
 def _matmul(ctx: Context) -> SSAValue:
@@ -178,7 +169,7 @@ TABLE: dict[str, Row] = {
     "Any": _reduced(AnyOp, _truth),
     "Argmax": _place(ArgMaxOp),
     "Argmin": _place(ArgMinOp),
-    "Argsort": declared(_argsort, "x", axis=Int(-1)),
+    "Argsort": declared(partial(sorting.argsort, dtype="int32"), "x", axis=Int(-1)),
     "CountNonzero": declared(_count_nonzero, "x", axes=Ints(None, name="axis")),
     "Cumprod": _running(CumprodOp),
     "Cumsum": _running(CumsumOp),
@@ -195,7 +186,7 @@ TABLE: dict[str, Row] = {
     "Normalize": Row(_normalize),
     "Outer": Row(_outer),
     "Prod": _reduced(ProdOp, _summable),
-    "Sort": declared(_sort, "x", axis=Int(-1)),
+    "Sort": declared(sorting.sort, "x", axis=Int(-1)),
     "Std": _over(reductions.deviation, floating),
     "Sum": _reduced(SumOp, _summable),
     "Tensordot": Row(_tensordot),

@@ -11,17 +11,15 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.reduce import AllOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
-from ...dialects.relay.sorting import SearchSortedOp, SortOp
-from ...dialects.relay.transform import StridedSliceOp
-from ...dialects.sizes import symbols_of
-from ..importing.attributes import Flag, Int, Ints
+from ...support.dtypes import Array
+from ..importing.attributes import Flag, Float, Int, Ints, Word
 from ..importing.einsum import contraction
 from ..importing.terms import Term, is_nan, where
 from ..importing.terms import sqrt as root
 from ..meanings import reductions
-from ..meanings.moves import transpose
+from ..meanings.sorting import search_sorted
+from ..meanings.statistics import INTERPOLATIONS, Interpolation, quantile, trapezoid
 from .context import Context
 from .operands import argument_term, array_of, axes_option, floating, operands
 from .rows import Row, declared
@@ -66,54 +64,20 @@ def _range(x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
     return reductions.reduced(MaxOp, x, axes, keepdims) - reductions.reduced(MinOp, x, axes, keepdims)
 
 
-def _quantile(points: Callable[[Context], list[float] | float]) -> Row:
-    """Elements at parts of the way from the least to the greatest, or between two of them."""
+def _quantile(points: Callable[[Context], Array]) -> Row:
+    def computed(ctx: Context, axes: tuple[int, ...] | None, keepdims: bool, method: Interpolation) -> Term:
+        return quantile(argument_term(ctx, floats=True), points(ctx), axes, keepdims, method)
 
-    def convert(ctx: Context) -> SSAValue:
-        x = argument_term(ctx, floats=True)
-        axes, rank, wanted = axes_option(ctx, len(x.shape)), len(x.shape), points(ctx)
-        if ctx.option("method", "linear") != "linear":
-            ctx.fail("quantiles by 'linear'", repr(ctx.option("method")))
-        extents = [x.shape[at] for at in axes]
-        if any(map(symbols_of, extents)):
-            ctx.fail("axes of known sizes", str(extents))
-        kept = [at for at in range(rank) if at not in axes]
-        count = prod(extents)
-        flat = transpose(x, (*kept, *axes)).reshape(*(x.shape[at] for at in kept), count)
-        ordered = flat.apply(SortOp, axis=len(kept))
-        # NaN is the last.
-        missing = is_nan(_between(ordered, len(kept), count - 1))
-        keep = ctx.flag("keepdims", False)
-        shape = [1 if at in axes else x.shape[at] for at in range(rank)] if keep else [x.shape[at] for at in kept]
-        results = [
-            where(missing, np.nan, _between(ordered, len(kept), point * (count - 1))).reshape(*shape)
-            for point in np.atleast_1d(wanted).tolist()
-        ]
-        if isinstance(wanted, float):
-            return results[0].value
-        return ctx.emit(StackOp, [result.value for result in results], axis=0)
-
-    return Row(convert)
+    method = Word("linear", among=INTERPOLATIONS)
+    return declared(computed, "", axes=_AXES, keepdims=Flag(False), method=method)
 
 
-def _between(ordered: Term, axis: int, at: float) -> Term:
-    """Of sorted elements what lies at a place that may be between two."""
-    low = int(np.floor(at))
-
-    def element(index: int) -> Term:
-        return ordered.apply(StridedSliceOp, begin=(index,), end=(index + 1,), axes=(axis,))
-
-    part = at - low
-    return element(low) if part == 0 else element(low) * (1 - part) + element(low + 1) * part
-
-
-def _points(scale: float) -> Callable[[Context], list[float] | float]:
-    def points(ctx: Context) -> list[float] | float:
+def _points(scale: float) -> Callable[[Context], Array]:
+    def points(ctx: Context) -> Array:
         array = array_of(ctx, ctx.argument(1, "q"))
         if array is None or array.ndim > 1 or not array.size or array.min() < 0 or array.max() > scale:
             ctx.fail(f"known numbers from 0 to {scale:g} as q", "others")
-        flat = (array.reshape(-1).astype(np.float64) / scale).tolist()
-        return flat if array.ndim else float(flat[0])
+        return array.astype(np.float64) / scale
 
     return points
 
@@ -142,28 +106,20 @@ def _differences(x: Term, axis: int, n: int) -> Term:
     return x
 
 
-def _found(ctx: Context, edges: Term, x: Term, right: bool) -> SSAValue:
-    return ctx.emit(SearchSortedOp, edges.value, x.value, right=right, dtype="int32")
-
-
-def _digitize(ctx: Context) -> SSAValue:
+def _digitize(ctx: Context) -> Term:
     x, edges = operands(ctx, ctx.argument(0, "x"), ctx.argument(1, "bins"))
-    return _found(ctx, edges, x, True)
+    return search_sorted(edges, x, True, dtype="int32")
 
 
-def _search(ctx: Context) -> SSAValue:
+def _search_sorted(ctx: Context, side: str) -> Term:
     edges, x = operands(ctx, ctx.argument(0, "sorted_sequence"), ctx.argument(1, "values"))
-    return _found(ctx, edges, x, ctx.choice("side", ("left", "right"), "left") == "right")
+    return search_sorted(edges, x, side == "right", dtype="int32")
 
 
-def _trapezoid(ctx: Context) -> SSAValue:
-    """The area below points at equal distances."""
-    if ctx.argument(1, "x") is not None or ctx.option("x") is not None:
-        ctx.fail("points at equal distances", "x")
-    y = argument_term(ctx, 0, "y", floats=True)
-    axis = ctx.axis(ctx.int("axis", -1), len(y.shape))
-    before, after = reductions.neighbours(y, axis)
-    return ((after + before).apply(SumOp, axis=(axis,), keepdims=False) * (ctx.float("dx", 1.0) / 2)).value
+def _trapezoid(ctx: Context, dx: float, axis: int) -> Term:
+    x = ctx.argument(1, "x", ctx.option("x"))
+    (y, *points) = operands(ctx, ctx.argument(0, "y"), *([] if x is None else [x]), floats=True)
+    return trapezoid(y, *points[:1], dx=dx, axis=axis)
 
 
 def _inner(ctx: Context) -> SSAValue:
@@ -183,9 +139,9 @@ def _vdot(ctx: Context) -> SSAValue:
 TABLE: dict[str, Row] = {
     "Average": Row(_average),
     "Diff": declared(_differences, "a", axis=Int(-1), n=Int(1, least=1)),
-    "Digitize": Row(_digitize),
+    "Digitize": declared(_digitize, ""),
     "Inner": Row(_inner),
-    "Median": _quantile(lambda ctx: 0.5),
+    "Median": _quantile(lambda ctx: np.asarray(0.5)),
     "Nancumprod": _running(CumprodOp, 1.0),
     "Nancumsum": _running(CumsumOp, 0.0),
     "Nanmax": _extreme(MaxOp, -np.inf),
@@ -198,7 +154,7 @@ TABLE: dict[str, Row] = {
     "Percentile": _quantile(_points(100)),
     "Ptp": declared(_range, "x", axes=_AXES, keepdims=Flag(False)),
     "Quantile": _quantile(_points(1)),
-    "SearchSorted": Row(_search),
-    "Trapezoid": Row(_trapezoid),
+    "SearchSorted": declared(_search_sorted, "", side=Word("left", among=("left", "right"))),
+    "Trapezoid": declared(_trapezoid, "", dx=Float(1.0), axis=Int(-1)),
     "Vdot": Row(_vdot),
 }

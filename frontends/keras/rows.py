@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +45,9 @@ class Row(Converter[Context]):
     """The states that a layer keeps, by its configuration; None where each call begins anew."""
 
 
-def declared(function: Function, inputs: str, **attributes: Any) -> Row:
+def declared(function: Function, inputs: str, unread: Mapping[str, str] | None = None, **attributes: Any) -> Row:
     """Return the row of an operation without variables, as `row` declares it."""
-    return Row(row(function, inputs, **attributes).convert)
+    return Row(row(function, inputs, **attributes).convert, unread=unread or {})
 
 
 class _Every(dict[str, str]):

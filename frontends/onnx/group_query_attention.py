@@ -15,9 +15,9 @@ from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, Ta
 from ...dialects.sizes import Size, decide, proves, same
 from ..importing.attention import Scores, added, as_wide, cast_to, masked, weighted
 from ..importing.converter import Converter
-from ..importing.indices import check_indices
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, maximum, places, term, where
+from ..meanings.indices import check_indices
 from .attention import merge_heads, split_heads
 from .context import Context
 from .rotary import turned
@@ -34,7 +34,7 @@ def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
     ctx.only("sliding_window_cache", 0)
     query, key, value = _heads(ctx)
     cache = _Cache(ctx, shape_of(query)[2])
-    check_indices(ctx, 5, [cache.extent], ignored=())
+    check_indices(term(ctx, 5), [cache.extent], ignored=())
     if ctx.is_one("do_rotary"):
         angles = cache.angles(shape_of(query)[3])
         turn, interleaved = 2 * shape_of(angles[0])[-1], ctx.is_one("rotary_interleaved")
@@ -113,7 +113,7 @@ class _Cache:
         """
         whole = self.past + self.length
         if self.total is None:
-            check_indices(self.ctx, 6, [whole + 1], ignored=())
+            check_indices(term(self.ctx, 6), [whole + 1], ignored=())
             return whole
         if proves(self.total, "<=", self.past):
             return self.past

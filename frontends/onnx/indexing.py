@@ -2,126 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import CastOp
-from ...dialects.relay.indexing import ArgwhereOp, GatherNdOp, GatherOp, OneHotOp, ReverseSequenceOp
-from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp, TensorScatterOp
-from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
-from ...dialects.sizes import holds_zero
+from ...dialects.relay.indexing import ReverseSequenceOp
+from ...dialects.relay.scatter import TensorScatterOp
+from ..importing.attributes import Int, Word
 from ..importing.converter import Converter, Narrowed
-from ..importing.indices import check_indices, wrapped
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.rows import row
+from ..importing.terms import Term, axis_of
+from ..meanings.indices import check_indices, gather_nd, one_hot, points_of, take, take_along, take_true
+from ..meanings.scatters import scatter_elements, scatter_nd
+from ..meanings.slices import cut
 from .context import Context
 from .known import filled_value
-from .shaping import axis_of
+
+_MODES = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
 
 
-def gather_elements(ctx: Context) -> SSAValue:
-    axis = axis_of(ctx, ctx.int("axis", 0), len(ctx.shape(0)))
-    check_indices(ctx, 1, ctx.shape(0)[axis : axis + 1])
-    return ctx.emit(GatherOp, ctx.value(0), ctx.value(1), axis=axis)
+def _scatter(function: Callable[..., Term], **attributes: Any) -> Converter[Context]:
+    def computed(x: Term, indices: Term, updates: Term, reduction: str, **options: int) -> Term:
+        return function(x, indices, updates, how=_MODES[reduction], rule="from_end", **options)
+
+    return row(computed, "data indices updates", reduction=Word("none", among=tuple(_MODES)), **attributes)
 
 
-def _coordinates_first(ctx: Context, index: int) -> SSAValue:
-    """Indices with the axis of coordinates first, as relay has it; in ONNX it is the last."""
-    rank = len(ctx.shape(index))
-    if not rank:
-        ctx.fail("indices of at least 1 dimension", "a scalar")
-    return ctx.emit(TransposeOp, ctx.value(index), axes=(rank - 1, *range(rank - 1)))
-
-
-def gather_nd(ctx: Context) -> SSAValue:
-    batch, shape = ctx.int("batch_dims", 0), ctx.shape(0)
-    check_indices(ctx, 1, shape[batch : batch + ctx.shape(1)[-1]])
-    return ctx.emit(GatherNdOp, ctx.value(0), _coordinates_first(ctx, 1), batch_dims=batch)
-
-
-_REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
-
-
-def _reduction(ctx: Context) -> str:
-    given = ctx.word("reduction", "none")
-    if given not in _REDUCTIONS:
-        ctx.fail(f"reduction among {', '.join(_REDUCTIONS)}", repr(given))
-    return _REDUCTIONS[given]
-
-
-def scatter_elements(ctx: Context) -> SSAValue:
-    axis = axis_of(ctx, ctx.int("axis", 0), len(ctx.shape(0)))
-    check_indices(ctx, 1, ctx.shape(0)[axis : axis + 1])
-    return ctx.emit(ScatterElementsOp, *ctx.values(), axis=axis, reduction=_reduction(ctx))
-
-
-def scatter_nd(ctx: Context) -> SSAValue:
-    check_indices(ctx, 1, ctx.shape(0)[: ctx.shape(1)[-1]])
-    return ctx.emit(ScatterNdOp, ctx.value(0), _coordinates_first(ctx, 1), ctx.value(2), mode=_reduction(ctx))
-
-
-def tensor_scatter(ctx: Context) -> SSAValue:
-    batch = ctx.shape(0)[:1]
-    start = ctx.value(2) if ctx.has(2) else filled_value(ctx, np.zeros((), np.int64), batch, "write_indices")
-    axis, mode = axis_of(ctx, ctx.int("axis", -2), len(ctx.shape(0))), ctx.word("mode", "linear")
-    room, rows = (ctx.shape(index)[axis] for index in (0, 1))
+def _tensor_scatter(ctx: Context, cache: Term, update: Term, start: Term | None, axis: int, mode: str) -> Term:
+    axis = axis_of(cache, axis)
+    room, rows = cache.shape[axis], update.shape[axis]
     ctx.require_least(room, rows, f"whether {rows} rows fit in {room}")
-    if mode == "linear" and ctx.has(2):
-        check_indices(ctx, 2, [room - rows + 1])
-    return ctx.emit(TensorScatterOp, ctx.value(0), ctx.value(1), start, axis=ctx.int("axis", -2), mode=mode)
+    if start is None:
+        start = Term(ctx, filled_value(ctx, np.zeros((), np.int64), cache.shape[:1], "write_indices"))
+    elif mode == "linear":
+        check_indices(start, [room - rows + 1])
+    return cache.apply(TensorScatterOp, update, start, axis=axis, mode=mode)
 
 
-def one_hot(ctx: Context) -> SSAValue:
-    """one_hot; indices and depth may be of any numeric type, the two values are one input."""
-    depth = ctx.size(1, "a depth")
-    indices, values = ctx.value(0), ctx.value(2)
-    if dtype_of(indices) != np.int64:
-        indices = ctx.emit(CastOp, indices, dtype="int64")
-    parts = [ctx.emit(StridedSliceOp, values, begin=(at,), end=(at + 1,), strides=(1,)) for at in (0, 1)]
-    off, on = (ctx.emit(ReshapeOp, part, newshape=()) for part in parts)
-    axis, dtype = ctx.int("axis", -1), ctx.dtype(2).name
-    return ctx.emit(OneHotOp, wrapped(ctx, indices, depth), on, off, depth=depth, axis=axis, dtype=dtype)
+def _one_hot(indices: Term, depth: int, values: Term, axis: int) -> Term:
+    """`one_hot` of numbers of any type; the two values are one input."""
+    off, on = (cut(values, 0, at, at + 1) for at in (0, 1))
+    return one_hot(indices.to("int64"), depth, on, off, axis, from_end=True)
 
 
-def reverse_sequence(ctx: Context) -> SSAValue:
-    time, batch = ctx.int("time_axis", 0), ctx.int("batch_axis", 1)
-    return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
+def _compress(x: Term, condition: Term, axis: int | None) -> Narrowed:
+    """The places where the condition, which may be shorter than the axis, holds; without an axis, among all."""
+    x, axis = (x.reshape(prod(x.shape)), 0) if axis is None else (x, axis_of(x, axis))
+    if condition.shape[0] > x.shape[axis]:
+        condition = cut(condition, 0, 0, x.shape[axis])
+    return take_true(x, condition, axis)
 
 
-def nonzero(ctx: Context) -> Narrowed:
-    """The points, one in each column; a scalar counts as a vector."""
-    data = ctx.value(0) if ctx.shape(0) else ctx.emit(ReshapeOp, ctx.value(0), newshape=(1,))
-    points, number = ctx.emit_all(ArgwhereOp, data)
-    return Narrowed(ctx.emit(TransposeOp, points, axes=(1, 0)), number, axis=1)
-
-
-def compress(ctx: Context) -> Narrowed:
-    """take of the places where the condition holds, which may be shorter than the axis."""
-    data, shape = ctx.value(0), ctx.shape(0)
-    axis = 0
-    if ctx.has_attribute("axis"):
-        axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
-    else:
-        data = ctx.emit(ReshapeOp, data, newshape=(prod(shape),), allowzero=int(holds_zero(shape)))
-    condition, extent = ctx.value(1), shape_of(data)[axis]
-    if shape_of(condition)[0] > extent:
-        condition = ctx.emit(StridedSliceOp, condition, begin=(0,), end=(extent,), strides=(1,))
-    points, number = ctx.emit_all(ArgwhereOp, condition)
-    places = ctx.emit(ReshapeOp, points, newshape=shape_of(points)[:1])
-    return Narrowed(ctx.emit(TakeOp, data, places, axis=axis), number, axis)
-
+_GATHER_ND = row(partial(gather_nd, rule="from_end"), "data indices", batch=Int(0, name="batch_dims"))
 
 TABLE = {
-    "Compress": Converter(compress),
-    "GatherElements": Converter(gather_elements),
-    "GatherND": Converter(gather_nd),
-    "NonZero": Converter(nonzero),
-    "OneHot": Converter(one_hot),
-    "ReverseSequence": Converter(reverse_sequence),
-    "Scatter": Converter(scatter_elements),
-    "ScatterElements": Converter(scatter_elements),
-    "ScatterND": Converter(scatter_nd),
-    "TensorScatter": Converter(tensor_scatter),
+    "Compress": row(_compress, "input condition", axis=Int(None)),
+    "Gather": row(partial(take, rule="from_end"), "data indices", axis=Int(0)),
+    "GatherElements": row(partial(take_along, rule="from_end"), "data indices", axis=Int(0)),
+    "GatherND": _GATHER_ND,
+    "NonZero": row(partial(points_of, scalar_rank=1, columns=True), "X"),
+    "OneHot": row(_one_hot, "indices depth:size values", axis=Int(-1)),
+    "ReverseSequence": row(
+        ReverseSequenceOp, "input sequence_lens", seq_axis=Int(0, name="time_axis"), batch_axis=Int(1)
+    ),
+    "Scatter": _scatter(scatter_elements, axis=Int(0)),
+    "ScatterElements": _scatter(scatter_elements, axis=Int(0)),
+    "ScatterND": _scatter(scatter_nd),
+    "TensorScatter": row(
+        _tensor_scatter,
+        "past_cache update write_indices?",
+        axis=Int(-2),
+        mode=Word("linear", among=("linear", "circular")),
+    ),
 }
-MICROSOFT = {"GatherND": Converter(gather_nd)}
+MICROSOFT = {"GatherND": _GATHER_ND}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...dialects.relay.loss import NLLLossOp
 from ...dialects.relay.nn import LogSoftmaxOp
 from ..importing.converter import Converter, Result
-from ..importing.indices import check_indices
 from ..importing.terms import Term, ones, term
+from ..meanings.indices import check_indices
 from .context import Context
 
 
@@ -18,7 +18,7 @@ def _loss(ctx: Context, predictions: Term) -> Term:
     # Without ignore_index all targets count: no class is -1.
     ignored = ctx.int("ignore_index", -1)
     if len(predictions.shape) > 1:
-        check_indices(ctx, 1, [classes], (ignored,) if ctx.has_attribute("ignore_index") else ())
+        check_indices(targets, [classes], (ignored,) if ctx.has_attribute("ignore_index") else ())
     return predictions.apply(NLLLossOp, targets, weights, reduction=reduction, ignore_index=ignored)
 
 

@@ -10,9 +10,10 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp, TakeOp
 from ..importing.converter import Converter
-from ..importing.indices import check_indices
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import term
+from ..meanings.indices import check_indices
 from .context import Context
 
 
@@ -70,7 +71,7 @@ def rotary_embedding(ctx: Context) -> SSAValue:
     ctx.require_shape(2, ctx.shape(1), "sines as many as cosines")
     positions = ctx.value(3) if ctx.has(3) else None
     if positions is not None:
-        check_indices(ctx, 3, ctx.shape(1)[:1])
+        check_indices(term(ctx, 3), ctx.shape(1)[:1])
     return rotary(ctx, ctx.value(0), ctx.value(1), ctx.value(2), positions)
 
 

@@ -6,18 +6,11 @@ from collections.abc import Mapping
 from math import prod
 from typing import cast
 
-import numpy as np
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.creation import SizesOp
-from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
-from ...dialects.relay.transform import BatchFlattenOp, ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import BatchFlattenOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import ENDLESS, Size, SizeExpr, proves, same, size_max, size_min
 from ...dialects.sizes.decisions import compared
 from ..importing.attributes import Int, Ints
-from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.tensor import dtype_of
 from ..importing.terms import Term
 from ..meanings import moves, slices
 from .context import Context
@@ -188,47 +181,10 @@ def _slice(ctx: Context, x: Term) -> Term:
     )
 
 
-def size_scalar(ctx: Context, size: Size, like: SSAValue) -> SSAValue:
-    """A size as a scalar of the element type of `like`."""
-    if isinstance(size, int):
-        return ctx.scalar(size, like)
-    return ctx.emit(SizesOp, values=(cast(int, size),), shape=(), dtype=dtype_of(like).name)
-
-
-def gather(ctx: Context) -> SSAValue:
-    """take, which knows no negative indices: they are made positive first, at import if they are known."""
-    shape = ctx.shape(0)
-    axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
-    extent, data = shape[axis], ctx.value(0)
-    known = ctx.known(1)
-    if known is None:
-        indices = ctx.value(1)
-        ctx.require_indices(1, [extent])
-        negative = ctx.emit(LessOp, indices, ctx.scalar(0, indices))
-        wraps = ctx.emit(CastOp, negative, dtype=ctx.dtype(1).name)
-        offset = ctx.emit(MultiplyOp, wraps, size_scalar(ctx, extent, indices))
-        indices = ctx.emit(AddOp, indices, offset)
-    elif isinstance(cast(Size, extent), SizeExpr):
-        indices = ctx.value(1)
-        if known.size:
-            ctx.require(extent - max(int(known.max()) + 1, -int(known.min())))
-        if known.size and known.min() < 0:
-            places = [extent + at if at < 0 else at for at in map(int, known.reshape(-1).tolist())]
-            indices = ctx.emit(SizesOp, values=places, shape=known.shape, dtype="int64")
-    elif known.size and not -extent <= known.min() <= known.max() < extent:
-        ctx.fail(f"indices in [{-extent}, {extent})", f"{known.min()} to {known.max()}")
-    elif known.size and known.min() < 0:
-        indices = ctx.constant(np.asarray(np.remainder(known, extent), known.dtype), "indices")
-    else:
-        indices = ctx.value(1)
-    return ctx.emit(TakeOp, data, indices, axis=axis)
-
-
 TABLE = {
     "Concat": row(moves.concatenate, "inputs*", axis=Int(1)),
     "Expand": row(_expand, "input shape:ints"),
     "Flatten": row(_flatten, "input", axis=Int(1)),
-    "Gather": Converter(gather),
     "Reshape": row(_reshape, "data"),
     "Slice": row(_slice, "data"),
     "Split": row(_split, "input", axis=Int(0), num_outputs=Int(None)),

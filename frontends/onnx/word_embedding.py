@@ -6,9 +6,9 @@ from ...dialects.relay.convolution import Conv1DOp
 from ...dialects.relay.reduce import MaxOp, SumOp
 from ...dialects.relay.transform import StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.sizes import proves
-from ..importing.indices import check_indices
 from ..importing.rows import row
 from ..importing.terms import Term, maximum, places, tanh, where
+from ..meanings.indices import check_indices
 from .context import Context
 
 
@@ -25,7 +25,7 @@ def word_conv_embedding(ctx: Context, letters: Term, kernel: Term, bias: Term, t
     if channels != 1 or table.shape[1] != features or proves(length, "<", window):
         expected = f"words of {window} characters or more, filters of 1 channel, {features} features"
         ctx.fail(expected, f"{length}, {channels} and {table.shape[1]}")
-    check_indices(ctx, 0, table.shape[:1], ignored=())
+    check_indices(letters, table.shape[:1], ignored=())
     embedded = table.apply(TakeOp, letters, axis=0).apply(TransposeOp, axes=(0, 2, 1))
     kernel = kernel.reshape(filters, window, features).apply(TransposeOp, axes=(0, 2, 1))
     windows = embedded.apply(Conv1DOp, kernel, channels=filters, kernel_size=(window,))

@@ -1,4 +1,4 @@
-"""Parts of data at places that other tensors say: gather, dynamic slices, and slices that are written."""
+"""Parts of data at places that other tensors say: gathers and slices."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import logic
 from ...dialects.relay.indexing import GatherNdOp
-from ...dialects.relay.scatter import StridedSetOp
-from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import ReshapeOp, TakeOp, TransposeOp
 from ..importing import context as importing
+from ..importing.attributes import Ints
 from ..importing.converter import Converter
 from ..importing.products import reshaped
+from ..importing.rows import row
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, places, where
+from ..importing.terms import Term
+from ..meanings.dynamic_slices import dynamic_slice, dynamic_update_slice
 from .context import Context
 
 Numbers = Sequence[int]
@@ -113,67 +114,10 @@ def starting_at(ctx: importing.Context, begin: Term, rank: int, mapped: Numbers,
     return (parts * begin.reshape(1, len(mapped), *batch)).sum(1).reshape(rank, *spread)
 
 
-def _starts(ctx: Context, first: int, room: Numbers) -> list[int | Term]:
-    """The starts along each axis, one input each, moved so that `room` is left; numbers where they are known."""
-    if len(ctx.inputs) - first != len(room):
-        ctx.fail(f"{len(room)} starts", str(len(ctx.inputs) - first))
-    result: list[int | Term] = []
-    for at, left in enumerate(room):
-        array = ctx.known(first + at)
-        if left == 0:
-            result.append(0)
-        elif array is not None and array.size == 1:
-            result.append(min(max(int(array.item()), 0), left))
-        else:
-            start = ctx.term(first + at).to("int64").reshape()
-            result.append(start.apply(ew.MaximumOp, 0).apply(ew.MinimumOp, left))
-    return result
-
-
-def _dynamic_slice(ctx: Context) -> SSAValue:
-    """A slice of known sizes: static along axes whose starts are known, taken row by row along others."""
-    shape = ctx.shape(0)
-    sizes = ctx.ints("slice_sizes", count=len(shape))
-    if any(not 0 <= size <= extent for size, extent in zip(sizes, shape, strict=True)):
-        ctx.fail(f"sizes inside {list(shape)}", str(list(sizes)))
-    starts = _starts(ctx, 1, [extent - size for extent, size in zip(shape, sizes, strict=True)])
-    x = ctx.value(0)
-    begin = [start if isinstance(start, int) else 0 for start in starts]
-    end = [begin[at] + size if isinstance(starts[at], int) else shape[at] for at, size in enumerate(sizes)]
-    if begin != [0] * len(shape) or end != list(shape):
-        x = ctx.emit(StridedSliceOp, x, begin=begin, end=end, strides=[1] * len(shape))
-    for axis, start in enumerate(starts):
-        if isinstance(start, Term):
-            x = ctx.emit(TakeOp, x, (places(ctx, sizes[axis]) + start).value, axis=axis, mode="clip")
-    return x if x is not ctx.tensor(0).value else ctx.emit(ew.CopyOp, x)
-
-
-def _dynamic_update_slice(ctx: Context) -> SSAValue:
-    """Data with a slice written: chosen element by element along axes whose starts a call decides."""
-    shape, sizes = ctx.shape(0), ctx.shape(1)
-    if len(sizes) != len(shape) or any(size > extent for size, extent in zip(sizes, shape, strict=True)):
-        ctx.fail(f"a slice inside {list(shape)}", str(list(sizes)))
-    starts = _starts(ctx, 2, [extent - size for extent, size in zip(shape, sizes, strict=True)])
-    if all(isinstance(start, int) for start in starts):
-        begin = [start for start in starts if isinstance(start, int)]
-        end = [first + size for first, size in zip(begin, sizes, strict=True)]
-        return ctx.emit(StridedSetOp, ctx.value(0), ctx.value(1), begin=begin, end=end, strides=[1] * len(shape))
-    update, inside = ctx.value(1), None
-    for axis, start in enumerate(starts):
-        if sizes[axis] == shape[axis]:
-            continue
-        offset = places(ctx, shape[axis]) - start
-        shown = [extent if at == axis else 1 for at, extent in enumerate(shape)]
-        here = offset.apply(logic.GreaterEqualOp, 0).apply(logic.LogicalAndOp, offset < sizes[axis]).reshape(*shown)
-        inside = here if inside is None else inside.apply(logic.LogicalAndOp, here)
-        if sizes[axis] != 1:
-            update = ctx.emit(TakeOp, update, offset.value, axis=axis, mode="clip")
-    assert inside is not None
-    return where(inside, Term(ctx, update), ctx.term(0)).value
-
-
 TABLE: dict[str, Converter[Context]] = {
-    "dynamic_slice": Converter(_dynamic_slice),
-    "dynamic_update_slice": Converter(_dynamic_update_slice),
+    "dynamic_slice": row(
+        dynamic_slice, "operand start_indices*", sizes=Ints(name="slice_sizes", count=lambda ctx: len(ctx.shape(0)))
+    ),
+    "dynamic_update_slice": row(dynamic_update_slice, "operand update start_indices*"),
     "gather": Converter(gather),
 }

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
-from typing import cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay import logic
 from ...dialects.relay.elementwise import CopyOp
-from ...dialects.relay.indexing import ArgwhereOp, GatherNdOp, OneHotOp, ReverseSequenceOp, UnravelIndexOp
-from ...dialects.relay.rearrange import TileOp
-from ...dialects.relay.scatter import MatrixSetDiagOp, ScatterNdOp
-from ...dialects.relay.sorting import InvertPermutationOp, UniqueOp
-from ...dialects.relay.sparse import SegmentSumOp
-from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
-from ...support.dtypes import Array
-from ..importing.converter import Converter, Narrowed, Result
-from ..importing.moves import check_inside, gather_along
-from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, places, term
+from ...dialects.relay.indexing import GatherNdOp, ReverseSequenceOp, UnravelIndexOp
+from ...dialects.relay.scatter import MatrixSetDiagOp
+from ...dialects.relay.sorting import InvertPermutationOp
+from ...dialects.relay.transform import TakeOp
+from ..importing.attributes import Element, Flag, Int
+from ..importing.converter import Converter
+from ..importing.rows import row
+from ..importing.terms import Term, constant, places, where
+from ..meanings.indices import gather_nd, one_hot, points_of, take
+from ..meanings.scatters import (
+    Segments,
+    diagonal_matrix,
+    scatter_into_zeros,
+    scatter_nd,
+    segment_mean,
+    segment_reduced,
+    segment_sum,
+)
+from ..meanings.sorting import distinct_in_order
+from ..meanings.statistics import bincount
 from .context import Context
 
 
-def gather(ctx: Context) -> SSAValue:
-    """Along an axis, 0 where no input says which; the first `batch_dims` axes go along in data and indices."""
-    rank, index_rank = len(ctx.shape(0)), len(ctx.shape(1))
-    batch = ctx.int("batch_dims", 0)
-    batch = batch + index_rank if batch < 0 else batch
-    return gather_along(ctx, ctx.axis(ctx.one(2, "an axis"), rank) if len(ctx.inputs) > 2 else batch, batch)
+def _gather(x: Term, indices: Term, axis: int | None, batch: int) -> Term:
+    """Along an axis, the first behind the batch where no input says which."""
+    return take(x, indices, batch if axis is None else axis, batch, rule="inside")
 
 
 def picked_rows(ctx: Context, rows: Term, at: Term) -> Term:
@@ -39,209 +42,140 @@ def picked_rows(ctx: Context, rows: Term, at: Term) -> Term:
     return Term(ctx, ctx.emit(GatherNdOp, rows.value, points.value, batch_dims=1))
 
 
-def coordinates_first(ctx: Context, points: SSAValue) -> SSAValue:
-    """Points whose coordinates are along the last axis, with these along the first."""
-    rank = len(shape_of(points))
-    return ctx.emit(TransposeOp, points, axes=(rank - 1, *range(rank - 1)))
+def _tensor_scatter(how: str) -> Converter[Context]:
+    return row(partial(scatter_nd, how=how, rule="inside"), "tensor indices updates")
 
 
-def gather_nd(ctx: Context) -> SSAValue:
-    """The coordinates are along the last axis of the indices."""
-    shape = ctx.shape(1)
-    if not shape or shape[-1] > len(ctx.shape(0)):
-        ctx.fail(f"points of at most {len(ctx.shape(0))} coordinates", f"shape {list(shape)}")
-    check_inside(ctx, 1, ctx.shape(0)[: shape[-1]])
-    return ctx.emit(GatherNdOp, ctx.value(0), coordinates_first(ctx, ctx.value(1)))
+def _less(x: Term, indices: Term, updates: Term) -> Term:
+    return scatter_nd(x, indices, -updates, "add", rule="inside")
 
 
-def one_hot(ctx: Context) -> SSAValue:
-    """Places outside give the value of the others everywhere."""
-    depth, on, off = ctx.one(1, "a depth"), ctx.value(2), ctx.value(3)
-    axis = ctx.axis(ctx.int("axis", -1), len(ctx.shape(0)) + 1)
-    return ctx.emit(OneHotOp, ctx.value(0), on, off, depth=depth, axis=axis, dtype=dtype_of(on).name)
+def _segments(function: Segments) -> Converter[Context]:
+    """Of the rows of one number, which are sorted; numbers that are not known have no bound."""
+
+    def computed(ctx: Context, x: Term, ids: Term) -> Term:
+        numbers = ctx.array(1, "numbers of segments")
+        if numbers.ndim != 1 or (np.diff(numbers.astype(np.int64)) < 0).any() or (numbers.size and numbers.min() < 0):
+            ctx.fail("sorted numbers of segments", f"{numbers.dtype}{list(numbers.shape)}")
+        return function(x, ids, int(numbers.max()) + 1 if numbers.size else 0)
+
+    return row(computed, "data segment_ids")
 
 
-def reverse_sequence(ctx: Context) -> SSAValue:
-    time, batch = ctx.int("seq_dim", 0), ctx.int("batch_dim", 0)
-    return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
+def _unsorted_segments(function: Segments) -> Converter[Context]:
+    return row(function, "data segment_ids num_segments:size")
 
 
-def scatter_nd(ctx: Context) -> SSAValue:
-    """Updates added to zeros of the shape in input 2."""
-    shape = ctx.known_ints(2, "a shape")
-    ctx.fits(shape, ctx.dtype(1))
-    zeros = ctx.emit(BroadcastToOp, ctx.number(0, ctx.dtype(1).name), shape=shape)
-    return ctx.emit(ScatterNdOp, zeros, coordinates_first(ctx, ctx.value(0)), ctx.value(1), mode="add")
+def _counts(numbers: Term, size: int, weights: Term | None, dtype: np.dtype[np.generic], binary: bool) -> Term:
+    """`bincount`, for which no weights are 1 each, and where numbers that are only there have none."""
+    none = weights is None or not prod(weights.shape) or binary
+    return bincount(numbers, size, None if none else weights, dtype=dtype, binary=binary)
 
 
-def _tensor_scatter(mode: str) -> Converter[Context]:
-    def convert(ctx: Context) -> SSAValue:
-        data, updates = ctx.value(0), ctx.value(2)
-        if mode == "sub":
-            return ctx.emit(
-                ScatterNdOp, data, coordinates_first(ctx, ctx.value(1)), (-Term(ctx, updates)).value, mode="add"
-            )
-        return ctx.emit(ScatterNdOp, data, coordinates_first(ctx, ctx.value(1)), updates, mode=mode)
-
-    return Converter(convert)
+def _flat_counts(numbers: Term, size: int, weights: Term | None, dtype: np.dtype[np.generic]) -> Term:
+    return _counts(numbers.reshape(prod(numbers.shape)), size, weights, dtype, False)
 
 
-def where(ctx: Context) -> Narrowed:
-    """The points of the elements that are not 0."""
-    points, number = ctx.emit_all(ArgwhereOp, ctx.value(0))
-    return Narrowed(points, number)
+_INTS = np.dtype(np.int32)
 
 
-def unique(ctx: Context) -> tuple[Result, ...]:
-    """The distinct elements of a vector in order of appearance, which of them each is, how often each appears."""
-    dtype = ctx.element("out_idx", np.dtype("int32"))
-    values, _, inverse, counts, number = ctx.emit_all(UniqueOp, ctx.value(0), sorted=False)
-    which, often = Term(ctx, inverse).to(dtype).value, Term(ctx, counts).to(dtype).value
-    return Narrowed(values, number), which, Narrowed(often, number)
+def _matrix_diag(
+    x: Term,
+    diagonals: tuple[int, ...] = (0,),
+    rows: tuple[int, ...] = (-1,),
+    columns: tuple[int, ...] = (-1,),
+    elsewhere: Term | None = None,
+) -> Term:
+    """`diagonal_matrix` of the main diagonals of square matrices."""
+    if any(diagonals) or any(size not in ((-1,), (x.shape[-1],)) for size in (rows, columns)):
+        x.ctx.fail("the main diagonal of square matrices", f"{list(diagonals)} of {[rows, columns]}")
+    return diagonal_matrix(x, elsewhere)
 
 
-def unravel_index(ctx: Context) -> SSAValue:
-    return ctx.emit(UnravelIndexOp, ctx.value(0), ctx.value(1))
+def _of_the_main(x: Term, diagonals: tuple[int, ...] | None) -> None:
+    if any(diagonals or ()):
+        x.ctx.fail("the main diagonal", str(list(diagonals or ())))
 
 
-def segment_sum(ctx: Context) -> SSAValue:
-    """Sums of the rows of one number, which are sorted; numbers that are not known have no bound."""
-    ids = ctx.array(1, "numbers of segments")
-    if ids.ndim != 1 or (np.diff(ids.astype(np.int64)) < 0).any() or (ids.size and ids.min() < 0):
-        ctx.fail("sorted numbers of segments", f"{ids.dtype}{list(ids.shape)}")
-    return ctx.emit(SegmentSumOp, ctx.value(0), ctx.value(1), num_segments=int(ids.max()) + 1 if ids.size else 0)
-
-
-def unsorted_segment_sum(ctx: Context) -> SSAValue:
-    count, ids = ctx.one(2, "a number of segments"), ctx.shape(1)
-    data = Term(ctx, ctx.value(0)).reshape(prod(ids), *ctx.shape(0)[len(ids) :])
-    numbers = Term(ctx, ctx.value(1)).reshape(prod(ids))
-    return ctx.emit(SegmentSumOp, data.value, numbers.value, num_segments=count)
-
-
-def bincount(ctx: Context) -> SSAValue:
-    """The count of each number below `size`, or the sum of its weights; of one row of numbers, or several.
-
-    With `binary_output` it is 1 for a number that is there, whatever its weight.
-    """
-    size, numbers = ctx.one(1, "a number of bins"), term(ctx, 0)
-    binary = ctx.flag("binary_output")
-    weighted = len(ctx.inputs) > 2 and prod(ctx.shape(2)) != 0 and not binary
-    dtype = ctx.element("T", np.dtype("int32"))
-    shape = numbers.shape
-    rows = shape[0] if len(shape) == 2 else 1
-    flat, total = numbers.reshape(prod(shape)).to("int64"), rows * size
-    if ctx.op_type == "Bincount":
-        flat, rows, total = numbers.reshape(prod(shape)).to("int64"), 1, size
-    inside = flat < float(size)
-    if rows > 1:
-        starts = np.repeat(np.arange(rows, dtype=np.int64) * size, shape[1])
-        flat = flat + Term(ctx, ctx.constant(cast(Array, starts), "starts"))
-    # What is outside counts nowhere: its number is no segment's.
-    flat = Term(ctx, ctx.emit(logic.WhereOp, inside.value, flat.value, flat.number(total).value))
-    weights = term(ctx, 2).reshape(prod(shape)) if weighted else None
-    if weights is None:
-        weights = Term(ctx, ctx.emit(BroadcastToOp, ctx.number(1, dtype.name), shape=(prod(shape),)))
-    counts = Term(ctx, ctx.emit(SegmentSumOp, weights.value, flat.to("int32").value, num_segments=total))
-    if binary:
-        counts = (counts > 0.0).to(dtype)
-    return counts.reshape(*([rows] if len(shape) == 2 and ctx.op_type != "Bincount" else []), size).value
-
-
-def invert_permutation(ctx: Context) -> SSAValue:
-    return Term(ctx, ctx.emit(InvertPermutationOp, ctx.value(0))).to(ctx.dtype(0)).value
-
-
-def matrix_diag(ctx: Context) -> SSAValue:
-    """Vectors along the last axis as the main diagonals of matrices of zeros, or another number."""
-    x = term(ctx, 0)
-    n = x.shape[-1]
-    if ctx.op_type != "MatrixDiag":
-        _main_only(ctx, n)
-    wide = x.reshape(*x.shape, 1)
-    rank = len(wide.shape)
-    on = places(ctx, n, 2, 0, "int32").equal(places(ctx, n, 2, 1, "int32"))
-    filler = reshaped(ctx, ctx.value(4), ()) if ctx.has(4) else ctx.number(0, x.dtype.name)
-    if rank > 2:
-        on = on.reshape(*[1] * (rank - 2), n, n)
-    spread = ctx.emit(TileOp, wide.value, reps=(*[1] * (rank - 1), n))
-    return ctx.emit(logic.WhereOp, on.value, spread, filler)
-
-
-def _main_only(ctx: Context, extent: int) -> None:
-    """Complain of diagonals other than the main one of square matrices."""
-    diagonals, *sizes = (ctx.known_ints(index, "diagonals") for index in (1, 2, 3))
-    if any(diagonals) or any(size not in ((-1,), (extent,)) for size in sizes):
-        ctx.fail("the main diagonal of square matrices", f"{list(diagonals)} of {sizes}")
-
-
-def matrix_diag_part(ctx: Context) -> SSAValue:
+def _matrix_diag_part(x: Term, diagonals: tuple[int, ...] | None = None) -> Term:
     """The main diagonals of matrices, along the last axis."""
-    if ctx.op_type != "MatrixDiagPart" and any(ctx.known_ints(1, "diagonals")):
-        ctx.fail("the main diagonal", f"{list(ctx.known_ints(1, 'diagonals'))}")
-    *batch, rows, columns = ctx.shape(0)
-    at = np.arange(min(rows, columns), dtype=np.int64) * (columns + 1)
-    flat = term(ctx, 0).reshape(*batch, rows * columns)
-    return ctx.emit(TakeOp, flat.value, ctx.constant(cast(Array, at), "diagonal"), axis=len(batch))
-
-
-def matrix_set_diag(ctx: Context) -> SSAValue:
-    """Matrices with another main diagonal."""
-    if ctx.op_type != "MatrixSetDiag" and any(ctx.known_ints(2, "diagonals")):
-        ctx.fail("the main diagonal", f"{list(ctx.known_ints(2, 'diagonals'))}")
-    return ctx.emit(MatrixSetDiagOp, ctx.value(0), ctx.value(1))
-
-
-def matrix_band_part(ctx: Context) -> SSAValue:
-    """Matrices with zeros but for `lower` diagonals below the main one and `upper` above it; -1 are all."""
-    lower, upper = ctx.one(1, "a number of diagonals"), ctx.one(2, "a number of diagonals")
-    x = term(ctx, 0)
+    _of_the_main(x, diagonals)
     *batch, rows, columns = x.shape
-    i, j = places(ctx, rows, 2, 0, "int32"), places(ctx, columns, 2, 1, "int32")
+    at = constant(x.ctx, np.arange(min(rows, columns), dtype=np.int64) * (columns + 1), "diagonal")
+    return x.reshape(*batch, rows * columns).apply(TakeOp, at, axis=len(batch))
+
+
+def _matrix_set_diag(x: Term, diagonal: Term, diagonals: tuple[int, ...] | None = None) -> Term:
+    """Matrices with another main diagonal."""
+    _of_the_main(x, diagonals)
+    return x.apply(MatrixSetDiagOp, diagonal)
+
+
+def _matrix_band_part(x: Term, lower: int, upper: int) -> Term:
+    """Matrices with zeros but for `lower` diagonals below the main one and `upper` above it; -1 are all."""
+    *batch, rows, columns = x.shape
+    i, j = places(x.ctx, rows, 2, 0, "int32"), places(x.ctx, columns, 2, 1, "int32")
     kept = None
     for limit, distance in ((lower, i - j), (upper, j - i)):
         if limit >= 0:
-            inside = distance < float(limit + 1)
-            kept = inside if kept is None else kept.apply(logic.LogicalAndOp, inside)
-    if kept is None:
-        return x.apply(CopyOp).value
-    kept = kept.reshape(*[1] * len(batch), rows, columns)
-    return ctx.emit(logic.WhereOp, kept.value, x.value, ctx.number(0, x.dtype.name))
+            inside = distance < limit + 1
+            kept = inside if kept is None else kept & inside
+    return x.apply(CopyOp) if kept is None else where(kept.reshape(*[1] * len(batch), rows, columns), x, 0)
 
 
 _PADDING = {"padding_value": "of diagonals that are shorter than others"}
+_DIAG_PART = row(_matrix_diag_part, "input k:ints", unread=_PADDING)
+_DIAG = row(_matrix_diag, "diagonal k:ints num_rows:ints num_cols:ints padding_value?")
+_GATHER = row(_gather, "params indices axis:size?", batch=Int(0, name="batch_dims"))
+_GATHER_ND = row(partial(gather_nd, rule="inside"), "params indices")
+_SET_DIAG = row(_matrix_set_diag, "input diagonal k:ints")
+_UNIQUE = row(distinct_in_order, "x", dtype=Element(_INTS, name="out_idx"))
 
 TABLE = {
-    "Bincount": Converter(bincount),
-    "DenseBincount": Converter(bincount),
-    "Gather": Converter(gather),
-    "GatherNd": Converter(gather_nd),
-    "GatherV2": Converter(gather),
-    "InvertPermutation": Converter(invert_permutation),
-    "MatrixBandPart": Converter(matrix_band_part),
-    "MatrixDiag": Converter(matrix_diag),
-    "MatrixDiagPart": Converter(matrix_diag_part),
-    "MatrixDiagPartV2": Converter(matrix_diag_part, unread=_PADDING),
-    "MatrixDiagPartV3": Converter(matrix_diag_part, unread=_PADDING),
-    "MatrixDiagV2": Converter(matrix_diag),
-    "MatrixDiagV3": Converter(matrix_diag),
-    "MatrixSetDiag": Converter(matrix_set_diag),
-    "MatrixSetDiagV2": Converter(matrix_set_diag),
-    "MatrixSetDiagV3": Converter(matrix_set_diag),
-    "OneHot": Converter(one_hot),
-    "ResourceGather": Converter(gather),
-    "ResourceGatherNd": Converter(gather_nd),
-    "ReverseSequence": Converter(reverse_sequence),
-    "ScatterNd": Converter(scatter_nd),
-    "SegmentSum": Converter(segment_sum),
+    "Bincount": row(_flat_counts, "arr size:size weights", dtype=Element(_INTS, name="T")),
+    "DenseBincount": row(
+        _counts,
+        "input size:size weights?",
+        dtype=Element(_INTS, name="T"),
+        binary=Flag(False, name="binary_output"),
+    ),
+    "Gather": _GATHER,
+    "GatherNd": _GATHER_ND,
+    "GatherV2": _GATHER,
+    "InvertPermutation": row(InvertPermutationOp, "x"),
+    "MatrixBandPart": row(_matrix_band_part, "input num_lower:size num_upper:size"),
+    "MatrixDiag": row(_matrix_diag, "diagonal"),
+    "MatrixDiagPart": row(_matrix_diag_part, "input"),
+    "MatrixDiagPartV2": _DIAG_PART,
+    "MatrixDiagPartV3": _DIAG_PART,
+    "MatrixDiagV2": _DIAG,
+    "MatrixDiagV3": _DIAG,
+    "MatrixSetDiag": row(_matrix_set_diag, "input diagonal"),
+    "MatrixSetDiagV2": _SET_DIAG,
+    "MatrixSetDiagV3": _SET_DIAG,
+    "OneHot": row(one_hot, "indices depth:size on_value off_value", axis=Int(-1)),
+    "ResourceGather": _GATHER,
+    "ResourceGatherNd": _GATHER_ND,
+    "ReverseSequence": row(
+        ReverseSequenceOp, "input seq_lengths", seq_axis=Int(0, name="seq_dim"), batch_axis=Int(0, name="batch_dim")
+    ),
+    "ScatterNd": row(scatter_into_zeros, "indices updates shape:ints"),
+    "SegmentMax": _segments(partial(segment_reduced, "max", empty=0, infinite=True)),
+    "SegmentMean": _segments(segment_mean),
+    "SegmentMin": _segments(partial(segment_reduced, "min", empty=0, infinite=True)),
+    "SegmentProd": _segments(partial(segment_reduced, "mul")),
+    "SegmentSum": _segments(segment_sum),
     "TensorScatterAdd": _tensor_scatter("add"),
     "TensorScatterMax": _tensor_scatter("max"),
     "TensorScatterMin": _tensor_scatter("min"),
-    "TensorScatterSub": _tensor_scatter("sub"),
+    "TensorScatterSub": row(_less, "tensor indices updates"),
     "TensorScatterUpdate": _tensor_scatter("update"),
-    "Unique": Converter(unique),
-    "UniqueWithCounts": Converter(unique),
-    "UnravelIndex": Converter(unravel_index),
-    "UnsortedSegmentSum": Converter(unsorted_segment_sum),
-    "Where": Converter(where),
+    "Unique": _UNIQUE,
+    "UniqueWithCounts": _UNIQUE,
+    "UnravelIndex": row(UnravelIndexOp, "indices dims"),
+    "UnsortedSegmentMax": _unsorted_segments(partial(segment_reduced, "max")),
+    "UnsortedSegmentMin": _unsorted_segments(partial(segment_reduced, "min")),
+    "UnsortedSegmentProd": _unsorted_segments(partial(segment_reduced, "mul")),
+    "UnsortedSegmentSum": _unsorted_segments(segment_sum),
+    "Where": row(partial(points_of, scalar_rank=0), "condition"),
 }

@@ -11,9 +11,10 @@ from ..importing.attributes import Int
 from ..importing.converter import Result
 from ..importing.rows import row
 from ..importing.tensor import Tensor, Undecided
-from ..importing.terms import Term, places, term
+from ..importing.terms import Term, term
 from ..meanings import creation, slices
 from ..meanings.creation import Number
+from ..meanings.dynamic_slices import dynamic_slice, elements_of
 from .context import Context
 
 
@@ -28,14 +29,9 @@ def _slice(ctx: Context, x: Term, begins: Tensor, size: tuple[int, ...]) -> Term
 
 def _moving_slice(ctx: Context, x: Term, size: tuple[int, ...]) -> Term:
     """A slice that begins where values say, as elements taken along each axis."""
-    shape, begins = x.shape, term(ctx, 1)
-    if -1 in size or len(size) != len(shape) or any(map(symbols_of, (*size, *shape))):
+    if -1 in size or any(map(symbols_of, (*size, *x.shape))):
         ctx.known_ints(1, "begins")
-    for axis, (count, extent) in enumerate(zip(size, shape, strict=True)):
-        if count != extent:
-            at = slices.cut(begins, 0, axis, axis + 1) + places(ctx, count, dtype=begins.dtype.name)
-            x = x.apply(TakeOp, at, axis=axis)
-    return x
+    return dynamic_slice(x, *elements_of(term(ctx, 1)), sizes=size)
 
 
 def _strided_slice(ctx: Context, x: Term, **masks: Any) -> Term:

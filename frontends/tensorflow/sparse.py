@@ -2,100 +2,84 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import UnravelIndexOp
-from ...dialects.relay.scatter import ScatterNdOp
-from ...dialects.relay.sparse import SegmentSumOp, SparseToDenseOp
-from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import TransposeOp
+from ...support.dtypes import Array
 from ..importing import products
-from ..importing.converter import Converter, Result
-from ..importing.terms import Term, constant, maximum, sqrt, term
+from ..importing.attributes import Flag
+from ..importing.converter import Converter
+from ..importing.rows import row
+from ..importing.terms import Term, constant, term
+from ..meanings.indices import take
+from ..meanings.scatters import Segments, scatter_into_zeros, scatter_nd, segment_mean, segment_sum, sparse_to_dense
 from .context import Context
-from .indexing import coordinates_first
 
 
-def _added(ctx: Context, indices: int, values: int, target: SSAValue) -> SSAValue:
-    """Values added to a dense tensor at points (n, rank)."""
-    return ctx.emit(ScatterNdOp, target, coordinates_first(ctx, ctx.value(indices)), ctx.value(values), mode="add")
+def _dense_matmul(
+    points: Term, values: Term, shape: tuple[int, ...], right: Term, adjoint_a: bool, adjoint_b: bool
+) -> Term:
+    """The product of a sparse matrix and a dense one."""
+    ctx = points.ctx
+    if len(shape) != 2 or len(right.shape) != 2:
+        ctx.fail("two matrices", f"{list(shape)} and {list(right.shape)}")
+    left = scatter_into_zeros(points, values, shape)
+    operands = [
+        products.transposed(ctx, x.value) if turned else x.value
+        for x, turned in ((left, adjoint_a), (right, adjoint_b))
+    ]
+    return Term(ctx, products.product(ctx, *operands))
 
 
-def to_dense(ctx: Context) -> SSAValue:
-    """Inputs: points, a shape, values or one for all points, and what is elsewhere."""
-    shape = ctx.known_ints(1, "a shape")
-    ctx.fits(shape, ctx.dtype(2))
-    points, values = ctx.value(0), ctx.value(2)
-    if ctx.shape(0) and not ctx.shape(2):
-        values = ctx.emit(BroadcastToOp, values, shape=ctx.shape(0)[:1])
-    return ctx.emit(SparseToDenseOp, points, values, ctx.value(3), output_shape=shape)
+def _dense_add(ctx: Context, points: Term, values: Term) -> Term:
+    return scatter_nd(term(ctx, 3), points, values, "add", rule="inside")
 
 
-def dense_matmul(ctx: Context) -> SSAValue:
-    """Inputs: points, values and shape of a matrix, and a dense one."""
-    shape = ctx.known_ints(2, "a shape")
-    if len(shape) != 2 or len(ctx.shape(3)) != 2:
-        ctx.fail("two matrices", f"{list(shape)} and {list(ctx.shape(3))}")
-    ctx.fits(shape, ctx.dtype(1))
-    zeros = ctx.emit(BroadcastToOp, ctx.number(0, ctx.dtype(1).name), shape=shape)
-    left, right = (
-        products.transposed(ctx, value) if ctx.flag(name) else value
-        for name, value in (("adjoint_a", _added(ctx, 0, 1, zeros)), ("adjoint_b", ctx.value(3)))
-    )
-    return products.product(ctx, left, right)
-
-
-def dense_add(ctx: Context) -> SSAValue:
-    """Inputs: points, values and shape of a tensor, and a dense one."""
-    return _added(ctx, 0, 1, ctx.value(3))
-
-
-def reshape(ctx: Context) -> tuple[Result, ...]:
+def _reshape(points: Term, shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[Term, Array]:
     """The points (n, rank) of a tensor in another shape, and that shape; one extent of it may be open."""
-    shape, wanted = ctx.known_ints(1, "a shape"), list(ctx.known_ints(2, "a shape"))
-    rest = prod(extent for extent in wanted if extent != -1)
-    if wanted.count(-1) == 1 and rest:
-        wanted[wanted.index(-1)] = prod(shape) // rest
-    if min(wanted, default=0) < 0 or prod(wanted) != prod(shape) or ctx.shape(0)[1:] != (len(shape),):
-        ctx.fail(f"a shape of {prod(shape)} elements", str(wanted))
-    strides = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)[::-1]
-    flat = (term(ctx, 0) * constant(ctx, strides.reshape(1, -1), "strides")).sum(1).reshape(ctx.shape(0)[0])
-    points = ctx.emit(UnravelIndexOp, flat.value, ctx.constant(np.asarray(wanted, np.int64), "shape"))
-    return ctx.emit(TransposeOp, points, axes=(1, 0)), np.asarray(wanted, np.int64)
+    new, rest = list(wanted), prod(extent for extent in wanted if extent != -1)
+    if new.count(-1) == 1 and rest:
+        new[new.index(-1)] = prod(shape) // rest
+    if min(new, default=0) < 0 or prod(new) != prod(shape) or points.shape[1:] != (len(shape),):
+        points.ctx.fail(f"a shape of {prod(shape)} elements", str(new))
+    strides = constant(points.ctx, np.cumprod([1, *shape[:0:-1]], dtype=np.int64)[::-1].reshape(1, -1), "strides")
+    extents = np.asarray(new, np.int64)
+    flat = (points * strides).sum(1).reshape(points.shape[0])
+    return flat.apply(UnravelIndexOp, constant(points.ctx, extents, "shape")).apply(TransposeOp, axes=(1, 0)), extents
 
 
-def _segments(divided: str) -> Converter[Context]:
-    """Inputs: rows, which of them, the segment of each, and in some how many segments there are."""
+def _segments(function: Segments) -> Converter[Context]:
+    """Rows, which of them, the segment of each, and in some how many segments there are."""
 
-    def convert(ctx: Context) -> SSAValue:
-        if len(ctx.inputs) > 3:
-            count = ctx.one(3, "a number of segments")
-        else:
-            ids = ctx.array(2, "numbers of segments")
-            count = int(ids.max()) + 1 if ids.size else 0
-        rows = Term(ctx, ctx.emit(TakeOp, ctx.value(0), ctx.value(1), axis=0))
-        total = rows.apply(SegmentSumOp, term(ctx, 2), num_segments=count)
-        if not divided:
-            return total.value
-        ones = Term(ctx, ctx.emit(BroadcastToOp, rows.number(1).value, shape=rows.shape[:1]))
-        sizes = maximum(ones.apply(SegmentSumOp, term(ctx, 2), num_segments=count), 1.0)
-        sizes = (sqrt(sizes) if divided == "sqrt" else sizes).reshape(count, *[1] * (len(rows.shape) - 1))
-        return (total / sizes).value
+    def computed(ctx: Context, x: Term, indices: Term, ids: Term, count: int | None) -> Term:
+        if count is None:
+            numbers = ctx.array(2, "numbers of segments")
+            count = int(numbers.max()) + 1 if numbers.size else 0
+        return function(take(x, indices, rule="inside"), ids, count)
 
-    return Converter(convert)
+    return row(computed, "data indices segment_ids num_segments:size?")
 
+
+_MEAN, _SQRT, _SUM = _segments(segment_mean), _segments(partial(segment_mean, root=True)), _segments(segment_sum)
 
 TABLE = {
-    "SparseReshape": Converter(reshape),
-    "SparseSegmentMean": _segments("count"),
-    "SparseSegmentMeanWithNumSegments": _segments("count"),
-    "SparseSegmentSqrtN": _segments("sqrt"),
-    "SparseSegmentSqrtNWithNumSegments": _segments("sqrt"),
-    "SparseSegmentSum": _segments(""),
-    "SparseSegmentSumWithNumSegments": _segments(""),
-    "SparseTensorDenseAdd": Converter(dense_add, unread={"a_shape": "that of b"}),
-    "SparseTensorDenseMatMul": Converter(dense_matmul),
-    "SparseToDense": Converter(to_dense),
+    "SparseReshape": row(_reshape, "input_indices input_shape:ints new_shape:ints"),
+    "SparseSegmentMean": _MEAN,
+    "SparseSegmentMeanWithNumSegments": _MEAN,
+    "SparseSegmentSqrtN": _SQRT,
+    "SparseSegmentSqrtNWithNumSegments": _SQRT,
+    "SparseSegmentSum": _SUM,
+    "SparseSegmentSumWithNumSegments": _SUM,
+    "SparseTensorDenseAdd": row(_dense_add, "a_indices a_values", unread={"a_shape": "that of b"}),
+    "SparseTensorDenseMatMul": row(
+        _dense_matmul,
+        "a_indices a_values a_shape:ints b",
+        adjoint_a=Flag(False),
+        adjoint_b=Flag(False),
+    ),
+    "SparseToDense": row(sparse_to_dense, "sparse_indices output_shape:ints sparse_values default_value"),
 }

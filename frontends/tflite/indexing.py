@@ -1,100 +1,64 @@
-"""Gathers and scatters."""
+"""Gathers, and tables of rows."""
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from functools import partial
 
-from ...dialects.relay.indexing import GatherNdOp, OneHotOp, ReverseSequenceOp
-from ...dialects.relay.scatter import ScatterNdOp
-from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
-from ..importing.converter import Converter
-from ..importing.moves import check_inside, gather_along
-from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, sqrt, term, where
-from .context import Context
-from .shaping import cut
-
-
-def gather(ctx: Context) -> SSAValue:
-    """Along an axis; the first `BatchDims` axes go along in data and indices."""
-    axis, index_rank = ctx.axis(ctx.int("Axis", 0), len(ctx.shape(0))), len(ctx.shape(1))
-    batch = ctx.int("BatchDims", 0)
-    return gather_along(ctx, axis, batch + index_rank if batch < 0 else batch)
-
-
-def gather_nd(ctx: Context) -> SSAValue:
-    """The coordinates are along the last axis of the indices."""
-    indices = ctx.value(1)
-    rank = len(shape_of(indices))
-    if not rank or shape_of(indices)[-1] > len(ctx.shape(0)):
-        ctx.fail(f"points of at most {len(ctx.shape(0))} coordinates", f"shape {list(shape_of(indices))}")
-    check_inside(ctx, 1, ctx.shape(0)[: shape_of(indices)[-1]])
-    return ctx.emit(GatherNdOp, ctx.value(0), ctx.emit(TransposeOp, indices, axes=(rank - 1, *range(rank - 1))))
-
-
-def one_hot(ctx: Context) -> SSAValue:
-    (depth,) = ctx.known_ints(1, "a depth") or (1,)
-    on, off = (reshaped(ctx, ctx.value(k), ()) for k in (2, 3))
-    axis, rank = ctx.int("Axis", -1), len(ctx.shape(0))
-    return ctx.emit(
-        OneHotOp, ctx.value(0), on, off, depth=depth, axis=ctx.axis(axis, rank + 1), dtype=dtype_of(on).name
-    )
-
-
-def reverse_sequence(ctx: Context) -> SSAValue:
-    time, batch = ctx.int("SeqDim", 0), ctx.int("BatchDim", 0)
-    return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
-
-
-def embedding_lookup(ctx: Context) -> SSAValue:
-    """Rows of input 1."""
-    check_inside(ctx, 0, ctx.shape(1)[:1])
-    return ctx.emit(TakeOp, ctx.value(1), ctx.value(0), axis=0)
-
+from ...dialects.relay.indexing import ReverseSequenceOp
+from ..importing.attributes import Int
+from ..importing.rows import row
+from ..importing.terms import Term, sqrt, where
+from ..meanings.creation import fill
+from ..meanings.indices import check_by, gather_nd, one_hot, take
+from ..meanings.scatters import scatter_nd
+from ..meanings.slices import cut
 
 _SUM, _MEAN, _SQRTN = range(3)
 
 
-def embedding_lookup_sparse(ctx: Context) -> SSAValue:
-    """Rows of input 4, each times its weight, added up where `indices` say; perhaps divided by what weights add up to.
+def _embedding_lookup(ids: Term, table: Term) -> Term:
+    return take(table, ids, rule="inside")
 
-    Inputs: which rows, where (but for the last coordinate), the shape of that, weights, the table.
+
+def _embedding_lookup_sparse(
+    ids: Term, points: Term, shape: tuple[int, ...], weights: Term, table: Term, combiner: int
+) -> Term:
+    """Rows of a table, each times its weight, added up at points; perhaps divided by what weights add up to.
+
+    The last coordinate of a point tells rows apart that are added up.
     """
-    count, rank = ctx.shape(0)[0] if len(ctx.shape(0)) == 1 else -1, len(ctx.shape(1))
-    whole = ctx.known_ints(2, "a shape")
-    if rank != 2 or ctx.shape(1) != (count, len(whole)) or ctx.shape(3) != (count,) or len(ctx.shape(4)) < 2:
-        ctx.fail("ids, as many places and weights, and rows", str([list(ctx.shape(at)) for at in range(5)]))
-    check_inside(ctx, 0, ctx.shape(4)[:1])
-    check_inside(ctx, 1, whole)
-    if not whole or min(whole) < 1:
-        ctx.fail("a shape of positive extents", str(list(whole)))
-    places = cut(ctx, ctx.value(1), 1, 0, len(whole) - 1)
-    points = ctx.emit(TransposeOp, places, axes=(1, 0))
-    inner = ctx.shape(4)[1:]
-    weights = term(ctx, 3).reshape(count, *[1] * len(inner))
-    rows = Term(ctx, ctx.emit(TakeOp, ctx.value(4), ctx.value(0), axis=0)) * weights
+    if len(ids.shape) != 1 or points.shape != (*ids.shape, len(shape)) or weights.shape != ids.shape:
+        ids.ctx.fail("ids, as many places and weights", str([list(x.shape) for x in (ids, points, weights)]))
+    if len(table.shape) < 2 or min(shape, default=0) < 1:
+        ids.ctx.fail("rows, and a shape of positive extents", f"{list(table.shape)} and {list(shape)}")
+    if combiner not in (_SUM, _MEAN, _SQRTN):
+        ids.ctx.fail("a combiner SUM, MEAN or SQRTN", f"number {combiner}")
+    check_by("inside", points, shape)
+    groups = cut(points, 1, 0, len(shape) - 1)
+    weights = weights.reshape(*ids.shape, *[1] * (len(table.shape) - 1))
 
-    def added(of: Term) -> Term:
-        shape = (*whole[:-1], *of.shape[1:])
-        ctx.fits(shape, of.dtype)
-        ground = ctx.emit(BroadcastToOp, ctx.number(0, "float32"), shape=shape)
-        return Term(ctx, ctx.emit(ScatterNdOp, ground, points, of.value, mode="add"))
+    def added(rows: Term) -> Term:
+        ground = fill(rows.ctx, (*shape[:-1], *rows.shape[1:]), rows.number(0))
+        return scatter_nd(ground, groups, rows, "add", rule="inside")
 
-    total, combiner = added(rows), ctx.int("Combiner", _SUM)
+    total = added(take(table, ids, rule="inside") * weights)
     if combiner == _SUM:
-        return total.value
-    if combiner not in (_MEAN, _SQRTN):
-        ctx.fail("a combiner SUM, MEAN or SQRTN", f"number {combiner}")
-    by = added(weights) if combiner == _MEAN else sqrt(added(weights * weights))
-    return (total / where(by.equal(0.0), 1.0, by)).value
+        return total
+    divisor = added(weights) if combiner == _MEAN else sqrt(added(weights * weights))
+    return total / where(divisor.equal(0.0), 1.0, divisor)
 
 
 TABLE = {
-    "EMBEDDING_LOOKUP": Converter(embedding_lookup),
-    "EMBEDDING_LOOKUP_SPARSE": Converter(embedding_lookup_sparse),
-    "GATHER": Converter(gather),
-    "GATHER_ND": Converter(gather_nd),
-    "ONE_HOT": Converter(one_hot),
-    "REVERSE_SEQUENCE": Converter(reverse_sequence),
+    "EMBEDDING_LOOKUP": row(_embedding_lookup, "ids table"),
+    "EMBEDDING_LOOKUP_SPARSE": row(
+        _embedding_lookup_sparse, "ids indices dense_shape:ints weights table", combiner=Int(_SUM, name="Combiner")
+    ),
+    "GATHER": row(
+        partial(take, rule="inside"), "params indices", axis=Int(0, name="Axis"), batch=Int(0, name="BatchDims")
+    ),
+    "GATHER_ND": row(partial(gather_nd, rule="inside"), "params indices"),
+    "ONE_HOT": row(one_hot, "indices depth:size on off", axis=Int(-1, name="Axis")),
+    "REVERSE_SEQUENCE": row(
+        ReverseSequenceOp, "input seq_lengths", seq_axis=Int(0, name="SeqDim"), batch_axis=Int(0, name="BatchDim")
+    ),
 }

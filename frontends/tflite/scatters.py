@@ -2,116 +2,35 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import logic
-from ...dialects.relay.indexing import ArgwhereOp
-from ...dialects.relay.operator import Operator
-from ...dialects.relay.reduce import MaxOp, MinOp, ProdOp
-from ...dialects.relay.scatter import MatrixSetDiagOp, ScatterNdOp, StridedSetOp
-from ...dialects.relay.sorting import SearchSortedOp, UniqueOp
-from ...dialects.relay.sparse import SegmentSumOp, SparseToDenseOp
-from ...dialects.relay.transform import BroadcastToOp, ReshapeOp, TransposeOp
-from ...support.dtypes import limits
+from ...dialects.relay.scatter import MatrixSetDiagOp, StridedSetOp
+from ..importing.attributes import Floats
 from ..importing.converter import Converter, Narrowed
-from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.rows import row
 from ..importing.terms import Term, term
+from ..meanings.creation import fill
+from ..meanings.dynamic_slices import dynamic_update_slice, elements_of
+from ..meanings.indices import points_of
+from ..meanings.scatters import (
+    diagonal_matrix,
+    scatter_into_zeros,
+    segment_reduced,
+    segment_sum,
+    sparse_to_dense,
+)
+from ..meanings.sorting import bucketize, distinct_in_order
 from .context import Context
 from .fixed_point import away_from_zero
 from .values import DTYPES
 
 
-def _zeros(ctx: Context, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SSAValue:
-    ctx.fits(shape, dtype)
-    return ctx.emit(BroadcastToOp, ctx.constant(np.zeros((), dtype), "zero"), shape=shape)
-
-
-def scatter_nd(ctx: Context) -> SSAValue:
-    """Updates added up at points of zeros; the coordinates are along the last axis of the indices."""
-    indices, updates, shape = ctx.value(0), ctx.value(1), ctx.known_ints(2, "a shape")
-    rank = len(shape_of(indices))
-    points = ctx.emit(TransposeOp, indices, axes=(rank - 1, *range(rank - 1)))
-    if dtype_of(updates) == np.bool_:
-        counted = ctx.emit(ew.CastOp, updates, dtype="int32")
-        total = ctx.emit(ScatterNdOp, _zeros(ctx, shape, np.dtype(np.int32)), points, counted, mode="add")
-        return ctx.emit(ew.CastOp, total, dtype="bool")
-    return ctx.emit(ScatterNdOp, _zeros(ctx, shape, dtype_of(updates)), points, updates, mode="add")
-
-
-def segment_sum(ctx: Context) -> SSAValue:
-    ids = ctx.known_ints(1, "segments")
-    return ctx.emit(SegmentSumOp, ctx.value(0), ctx.value(1), num_segments=max(ids, default=-1) + 1)
-
-
-def unsorted_segments(op: type[Operator], empty: str) -> Converter[Context]:
-    """Of each segment the rows that are its; `empty` is what a segment without any is."""
-
-    def convert(ctx: Context) -> SSAValue:
-        data, ids = ctx.value(0), ctx.value(1)
-        (count,) = ctx.known_ints(2, "a number of segments") or (0,)
-        shape, inner = shape_of(ids), shape_of(data)[len(shape_of(ids)) :]
-        rows = int(np.prod(shape, dtype=np.int64))
-        dtype = dtype_of(data)
-        if op is SegmentSumOp:
-            flat = reshaped(ctx, data, (rows, *inner))
-            return ctx.emit(SegmentSumOp, flat, reshaped(ctx, ids, (rows,)), num_segments=count)
-        low, high = (-np.inf, np.inf) if dtype.kind == "f" else limits(dtype.name)
-        least, most = (np.finfo(np.float32).min, np.finfo(np.float32).max) if dtype.kind == "f" else (low, high)
-        filler = {"least": least, "most": most, "one": 1}[empty]
-        flat = reshaped(ctx, data, (1, rows, *inner))
-        segments = ctx.constant(np.arange(count, dtype=dtype_of(ids)).reshape(count, 1), "segments")
-        own = ctx.emit(ew.EqualOp, reshaped(ctx, ids, (1, rows)), segments)
-        own = reshaped(ctx, own, (count, rows, *[1] * len(inner)))
-        chosen = ctx.emit(logic.WhereOp, own, flat, ctx.constant(np.asarray(filler).astype(dtype), "empty"))
-        return ctx.emit(op, chosen, axis=[1])
-
-    return Converter(convert)
-
-
-def sparse_to_dense(ctx: Context) -> SSAValue:
-    """Values at points, the rest a default."""
-    default = reshaped(ctx, ctx.value(3), ()) if ctx.has(3) else None
-    shape = ctx.known_ints(1, "a shape")
-    ctx.fits(shape, ctx.dtype(2))
-    values, points = ctx.value(2), ctx.value(0)
-    count = shape_of(points)[0] if shape_of(points) else 1
-    if shape_of(values) == () and shape_of(points) != ():
-        values = ctx.emit(BroadcastToOp, values, shape=(count,))
-    return ctx.emit(SparseToDenseOp, points, values, default, output_shape=shape)
-
-
-def matrix_diag(ctx: Context) -> SSAValue:
-    """Vectors along the last axis on the diagonals of square matrices of zeros."""
-    value = ctx.value(0)
-    shape = shape_of(value)
-    return ctx.emit(MatrixSetDiagOp, _zeros(ctx, (*shape, shape[-1]), dtype_of(value)), value)
-
-
-def matrix_set_diag(ctx: Context) -> SSAValue:
-    return ctx.emit(MatrixSetDiagOp, ctx.value(0), ctx.value(1))
-
-
-def dynamic_update_slice(ctx: Context) -> SSAValue:
-    """The update at a place, which is moved so that all of it is inside."""
-    data, update, start = ctx.value(0), ctx.value(1), Term(ctx, ctx.value(2)).to("int64")
-    shape, own = shape_of(data), shape_of(update)
-    if len(own) != len(shape) or any(u > n for u, n in zip(own, shape, strict=False)):
-        ctx.fail(f"an update that fits {list(shape)}", f"shape {list(own)}")
-    room = ctx.constant(np.subtract(shape, own).astype(np.int64), "room")
-    first = ctx.emit(ew.MinimumOp, ctx.emit(ew.MaximumOp, start.value, start.number(0).value), room)
-    grid = np.stack(np.meshgrid(*(np.arange(n) for n in own), indexing="ij")).astype(np.int64)
-    points = ctx.emit(ew.AddOp, ctx.constant(grid, "places"), reshaped(ctx, first, (len(shape), *[1] * len(shape))))
-    return ctx.emit(ScatterNdOp, data, points, update)
-
-
-def bucketize(ctx: Context) -> SSAValue:
-    """Return, for each number, how many boundaries are at most as large."""
-    bounds = np.asarray(ctx.floats("Boundaries", ()), np.float32)
-    value = term(ctx, 0).to("float32").value
-    return ctx.emit(SearchSortedOp, ctx.constant(bounds, "boundaries"), value, right=True, dtype="int32")
+def _segment_sum(ctx: Context, x: Term, ids: Term) -> Term:
+    return segment_sum(x, ids, max(ctx.known_ints(1, "segments"), default=-1) + 1)
 
 
 def fake_quant(ctx: Context) -> SSAValue:
@@ -129,52 +48,40 @@ def fake_quant(ctx: Context) -> SSAValue:
     return (steps * float(step) + start).value
 
 
-def where_(ctx: Context) -> Narrowed:
-    """The points of what is not 0, one in each row."""
-    data = ctx.value(0) if ctx.shape(0) else ctx.emit(ReshapeOp, ctx.value(0), newshape=(1,))
-    points, number = ctx.emit_all(ArgwhereOp, data)
-    return Narrowed(points, number)
+def _unique(ctx: Context, x: Term) -> tuple[Narrowed | SSAValue, ...]:
+    """The distinct elements of a vector in order of appearance, and which of them each one is."""
+    return distinct_in_order(x, DTYPES.get(ctx.out(1).type, np.dtype(np.int32)))[:2]
 
 
-def unique(ctx: Context) -> tuple[Narrowed | SSAValue, ...]:
-    """The elements of a vector in order of appearance, and which of them each one is."""
-    values, _, inverse, _, number = ctx.emit_all(UniqueOp, ctx.value(0), sorted=False)
-    dtype = DTYPES.get(ctx.out(1).type, np.dtype(np.int32)).name
-    return Narrowed(values, number), inverse if dtype == "int64" else ctx.emit(ew.CastOp, inverse, dtype=dtype)
-
-
-def dilate(ctx: Context) -> SSAValue:
+def _dilate(x: Term, steps: tuple[int, ...], between: Term) -> Term:
     """Elements apart, and a number between them."""
-    value, steps = ctx.value(0), ctx.known_ints(1, "dilations")
-    shape = shape_of(value)
-    if len(steps) != len(shape) or min(steps, default=1) < 1:
-        ctx.fail(f"{len(shape)} dilations of at least 1", str(list(steps)))
-    wide = tuple(max((n - 1) * s + 1, 0) for n, s in zip(shape, steps, strict=True))
-    ctx.fits(wide, dtype_of(value))
-    ground = ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(2), ()), shape=wide)
-    return ctx.emit(StridedSetOp, ground, value, begin=[0] * len(shape), end=wide, strides=steps)
+    if len(steps) != len(x.shape) or min(steps, default=1) < 1:
+        x.ctx.fail(f"{len(x.shape)} dilations of at least 1", str(list(steps)))
+    wide = tuple(max((n - 1) * step + 1, 0) for n, step in zip(x.shape, steps, strict=True))
+    return fill(x.ctx, wide, between).apply(StridedSetOp, x, begin=[0] * len(wide), end=wide, strides=steps)
 
 
-def densify(ctx: Context) -> SSAValue:
-    """Sparse constants are made dense when they are read."""
-    return ctx.emit(ew.CopyOp, ctx.value(0))
+def _dynamic_update_slice(x: Term, update: Term, starts: Term) -> Term:
+    return dynamic_update_slice(x, update, *elements_of(starts))
 
+
+_SEGMENTS = "data segment_ids num_segments:size"
 
 TABLE = {
-    "BUCKETIZE": Converter(bucketize),
-    "DENSIFY": Converter(densify),
-    "DILATE": Converter(dilate),
-    "DYNAMIC_UPDATE_SLICE": Converter(dynamic_update_slice),
+    "BUCKETIZE": row(bucketize, "input", edges=Floats((), name="Boundaries")),
+    "DENSIFY": row(ew.CopyOp, "input"),  # sparse constants are made dense when they are read
+    "DILATE": row(_dilate, "input dilations:ints padding_value"),
+    "DYNAMIC_UPDATE_SLICE": row(_dynamic_update_slice, "operand update start_indices"),
     "FAKE_QUANT": Converter(fake_quant),
-    "MATRIX_DIAG": Converter(matrix_diag),
-    "MATRIX_SET_DIAG": Converter(matrix_set_diag),
-    "SCATTER_ND": Converter(scatter_nd),
-    "SEGMENT_SUM": Converter(segment_sum),
-    "SPARSE_TO_DENSE": Converter(sparse_to_dense),
-    "UNIQUE": Converter(unique),
-    "UNSORTED_SEGMENT_MAX": unsorted_segments(MaxOp, "least"),
-    "UNSORTED_SEGMENT_MIN": unsorted_segments(MinOp, "most"),
-    "UNSORTED_SEGMENT_PROD": unsorted_segments(ProdOp, "one"),
-    "UNSORTED_SEGMENT_SUM": unsorted_segments(SegmentSumOp, "zero"),
-    "WHERE": Converter(where_),
+    "MATRIX_DIAG": row(diagonal_matrix, "diagonal"),
+    "MATRIX_SET_DIAG": row(MatrixSetDiagOp, "input diagonal"),
+    "SCATTER_ND": row(scatter_into_zeros, "indices updates shape:ints"),
+    "SEGMENT_SUM": row(_segment_sum, "data segment_ids"),
+    "SPARSE_TO_DENSE": row(sparse_to_dense, "indices shape:ints values default?"),
+    "UNIQUE": row(_unique, "input"),
+    "UNSORTED_SEGMENT_MAX": row(partial(segment_reduced, "max"), _SEGMENTS),
+    "UNSORTED_SEGMENT_MIN": row(partial(segment_reduced, "min"), _SEGMENTS),
+    "UNSORTED_SEGMENT_PROD": row(partial(segment_reduced, "mul"), _SEGMENTS),
+    "UNSORTED_SEGMENT_SUM": row(segment_sum, _SEGMENTS),
+    "WHERE": row(partial(points_of, scalar_rank=1), "condition"),
 }

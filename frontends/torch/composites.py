@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
-from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -14,12 +12,11 @@ from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sampling import AffineGridOp
-from ...dialects.relay.sorting import TopKOp, UniqueOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, same, symbols_of
+from ...dialects.sizes import same, symbols_of
 from ..importing.attributes import Float, Int
-from ..importing.converter import Converter, Narrowed, Result
+from ..importing.converter import Converter
 from ..importing.products import product, reshaped
 from ..importing.rows import row
 from ..importing.tensor import shape_of
@@ -115,54 +112,11 @@ def _tensordot(ctx: Context) -> SSAValue:
     return shaped(ctx, flat, (*outer[0], *outer[1]))
 
 
-def _median(ctx: Context) -> tuple[SSAValue, ...]:
-    """The lower of the two in the middle along an axis, and its place."""
-    return _ranked(ctx, lambda extent: (extent - 1) // 2)
-
-
-def _kth(ctx: Context) -> tuple[SSAValue, ...]:
-    return _ranked(ctx, lambda extent: ctx.int("k") - 1)
-
-
-def _ranked(ctx: Context, rank_of: Callable[[int], int]) -> tuple[SSAValue, ...]:
-    """The element that comes so many after the smallest along an axis, and its place."""
-    data = ctx.of("self")
-    axis = ctx.axis("dim", len(shape_of(data)), -1)
-    if not shape_of(data):
-        return ctx.emit(ew.CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
-    extent = shape_of(data)[axis]
-    if not isinstance(cast(Size, extent), int):
-        ctx.fail("an axis of known extent", str(extent))
-    at = rank_of(extent)
-    both = ctx.emit_all(TopKOp, data, k=0, axis=axis, is_ascend=True, dtype="int64")
-    parts = [cut(ctx, value, axis, at, at + 1) for value in both]
-    return tuple(parts if ctx.flag("keepdim") else [ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts])
-
-
 def _count_nonzero(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     rank = len(x.shape)
     axes = tuple(ctx.axis_in(axis, rank) for axis in ctx.ints("dim", tuple(range(rank))))
     return x.apply(NotEqualOp, 0.0).to("int64").apply(SumOp, axis=axes, keepdims=False).value
-
-
-def _take(ctx: Context) -> SSAValue:
-    """Elements by their places among all, in row-major order."""
-    data = ctx.of("self")
-    return ctx.emit(TakeOp, shaped(ctx, data, (prod(shape_of(data)),)), ctx.of("index"), axis=0)
-
-
-def _unique(ctx: Context) -> tuple[Result, ...]:
-    """The distinct elements, which of them each one is, and how many there are of each."""
-    data = ctx.of("self")
-    flat = shaped(ctx, data, (prod(shape_of(data)),))
-    values, _, inverse, counts, number = ctx.emit_all(UniqueOp, flat, sorted=True)
-    nothing = np.zeros(0, np.int64)
-    return (
-        Narrowed(values, number),
-        shaped(ctx, inverse, shape_of(data)) if ctx.flag("return_inverse") else nothing,
-        Narrowed(counts, number) if ctx.flag("return_counts") else nothing,
-    )
 
 
 def _weight_norm(ctx: Context) -> SSAValue:
@@ -218,7 +172,6 @@ TABLE: dict[str, Converter[Context]] = {
         f"aten.bitwise_right_shift.{form}": meeting(RightShiftOp)
         for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")
     },
-    "aten._unique2.default": Converter(_unique, unread={"sorted": "what is sorted is right, too"}),
     "aten._weight_norm.default": Converter(_weight_norm),
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),
     "aten.adaptive_max_pool2d.default": _adaptive_max(2),
@@ -233,15 +186,12 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.heaviside.default": meeting(step, "self", beside="values"),
     "aten.hypot.default": meeting(ew.HypotOp),
     "aten.im2col.default": Converter(_im2col),
-    "aten.kthvalue.default": Converter(_kth),
     "aten.linalg_cross.default": row(cross, "self other", axis=Int(-1, name="dim")),
     "aten.linalg_det.default": Converter(_determinant),
     "aten.linalg_inv.default": Converter(_inverse),
     "aten.logcumsumexp.default": Converter(_logcumsumexp),
     "aten.logit.default": of_floats(_logit, eps=Float(None)),
-    "aten.median.dim": Converter(_median),
     "aten.rad2deg.default": of_floats(degrees),
     "aten.softshrink.default": of_floats(soft_shrink, bound=Float(0.5, name="lambd")),
-    "aten.take.default": Converter(_take),
     "aten.tensordot.default": Converter(_tensordot),
 }

@@ -17,7 +17,7 @@ from .sizes import Number, Values, number
 
 @dataclass(frozen=True)
 class IndexBound:
-    """An input whose elements are indices, from `-extent` to `extent - 1`, or classes."""
+    """An input whose elements are indices, from `-extent` to `extent - 1`, or numbers from 0 on, such as classes."""
 
     input: int
     extents: tuple[Number, ...]
@@ -25,7 +25,7 @@ class IndexBound:
     layers: tuple[str, ...] = ()
     """The layers that read or write at the indices, each with its file."""
     ignored: tuple[int, ...] | None = None
-    """For classes from 0 to `extent - 1`, the values that mean no class; None for other indices."""
+    """For numbers from 0 to `extent - 1`, the values that mean none; None for indices that count from either end."""
 
     def known(self, values: Values) -> IndexBound:
         """Return the bound for values of the sizes."""
@@ -61,5 +61,6 @@ def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arr
             where = f"inputs: '{specs[bound.input].name}' at {list(position)}"
             expected = f"an index from {-extent} to {extent - 1}"
             if bound.ignored is not None:
-                expected = " or ".join((f"a class from 0 to {extent - 1}", *map(str, bound.ignored)))
+                what = "a class" if bound.ignored else "a number"
+                expected = " or ".join((f"{what} from 0 to {extent - 1}", *map(str, bound.ignored)))
             raise FrontendError(expectation(where, expected, str(array[position])) + named(bound.layers))

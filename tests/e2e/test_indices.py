@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
+from meanings.meaning import Value
+from meanings.running import table, written
 
 import whence
 from whence.runtime import load_module
@@ -92,7 +95,7 @@ def test_a_target_outside_the_classes_is_an_error_unless_it_is_ignored(node: str
     loaded = load_module(tmp_path / "m.so")
     np.testing.assert_array_equal(loaded(data(2, 3), inside), reference)
     for targets, call in product(outside, (executable, loaded)):
-        with pytest.raises(FrontendError, match=r"'t' at \[\d\]: expected a class from 0 to 2.*\(layer 'loss', <mem"):
+        with pytest.raises(FrontendError, match=r"'t' at .*: expected a (class|number) from 0 to 2.*\(layer 'loss'"):
             call(data(2, 3), targets)
 
 
@@ -105,3 +108,35 @@ def test_a_target_of_the_model_outside_the_classes_is_refused(node: str):
             continue
         with pytest.raises(FrontendError, match=r"expected indices in \[0, 3\), got .*\(layer 'loss'"):
             compiled(text)
+
+
+def imported(form: str, model: Any) -> Any:
+    return import_module(f"meanings.formats.{form}").load(model)
+
+
+@pytest.mark.parametrize("form", ["tensorflow", "tflite", "torch"])
+def test_an_index_outside_of_a_table_is_an_error_where_none_counts_from_the_end(form: str):
+    (embedding,) = (meaning for meaning in table("lookups") if meaning.name == "embedding")
+    executable = whence.compile(imported(form, written(embedding, form, embedding.cases).model))
+    for outside in (6, -1):
+        with pytest.raises(FrontendError, match=rf"expected a number from 0 to 5, got {outside} \(layer"):
+            executable(np.full((2, 2), outside, np.int32))
+
+
+def test_known_points_outside_are_refused_where_tensorflow_refuses_them():
+    net = import_module("meanings.formats.tensorflow").Net()
+    points, updates = net.const([[0], [3]], "int32"), net.const([1, 2], "float32")
+    result = net("TensorScatterUpdate", net.input(data(3)), points, updates, Tindices="int32")
+    with pytest.raises(FrontendError, match=r"TensorScatterUpdate: expected indices in \[0, 3\), got 0 to 3"):
+        imported("tensorflow", net.build([result], [data(3)]))
+
+
+@pytest.mark.parametrize("name", ["nonzero_numpy", "where"])
+@pytest.mark.parametrize("number", [0, 5])
+def test_the_place_of_a_scalar_is_that_of_a_row_of_one(name: str, number: int):
+    net = import_module("meanings.formats.torch").Net()
+    scalar = np.asarray(number, np.float32)
+    argument: dict[str, Value] = {"condition" if name == "where" else "self": net.input(scalar)}
+    places = net(f"aten.{name}.default", results=[1], **argument)
+    executable = whence.compile(net.build(places, [np.zeros(1, np.int64)]))
+    assert np.ravel(executable(scalar)).tolist() == [0] * (number != 0)

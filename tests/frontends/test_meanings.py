@@ -25,7 +25,7 @@ ROWS = [
     for meaning in table(family)
     for way in meaning.spellings
 ]
-SPELLED = {"onnx": 200, "tflite": 132, "torch": 245, "keras": 245, "tensorflow": 166, "stablehlo": 97}
+SPELLED = {"onnx": 209, "tflite": 140, "torch": 276, "keras": 265, "tensorflow": 176, "stablehlo": 97}
 """Spellings of each format: they may only become more."""
 
 

@@ -183,9 +183,9 @@ def _along(opset: int, axis: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("op", "inputs", "known", "text"),
     [
-        ("GatherElements", (_floats(3, 5), np.array([[5]])), (1,), r"indices in \[-\[3\], \[3\]\), got 5 to 5"),
+        ("GatherElements", (_floats(3, 5), np.array([[5]])), (1,), r"indices in \[-3, 3\), got 5 to 5"),
         ("GatherND", (_floats(3, 5), np.array([[0, -6]])), (1,), r"indices in \[-\[3, 5\], \[3, 5\]\), got -6 to 0"),
-        ("ScatterND", (_floats(3), np.array([[3]]), _floats(1)), (1,), r"indices in \[-\[3\], \[3\]\), got 3 to 3"),
+        ("ScatterND", (_floats(3), np.array([[3]]), _floats(1)), (1,), r"indices in \[-3, 3\), got 3 to 3"),
         ("TopK", (_floats(3), np.array([4])), (1,), "k from 0 to 3, got 4"),
     ],
 )

@@ -105,7 +105,7 @@ def test_machine_code_takes_the_lengths_of_each_call():
         feeds["x5"] = np.array(lengths, np.int32) - 1
         for mine, theirs in zip(executable(*feeds.values()), onnxruntime_outputs(model, feeds), strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
-    with pytest.raises(FrontendError, match="expected a class from 0 to 11, got 12"):
+    with pytest.raises(FrontendError, match="expected a number from 0 to 11, got 12"):
         executable(*{**feeds, "x5": np.array([12, 3], np.int32)}.values())
 
 

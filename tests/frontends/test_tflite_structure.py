@@ -260,7 +260,7 @@ def _odd(**odd: Any) -> bytes:
     ("odd", "message"),
     [
         ({"version": 9}, r"GATHER: expected a version from 1 to 8, got version 9 \(layer 'y', <memory> node 0\)"),
-        ({"point": 3}, "expected indices below 3, got 0 to 3"),
+        ({"point": 3}, r"expected indices in \[0, 3\), got 0 to 3"),
         ({"results": "yz"}, "expected 1 outputs, got 2"),
         ({"zero_point": []}, "as many zero points as scales of tensor 'x', got 0, 1"),
         ({"bytes": 7}, "tensor 'points': expected a buffer of 8 bytes, got 7"),

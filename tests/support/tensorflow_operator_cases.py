@@ -374,6 +374,25 @@ def _indexing(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
     )
 
 
+def _segments(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
+    special = np.float32([[1, np.inf], [-2, -np.inf], [3, 0.5], [-np.inf, 4]])
+    for kind in ("Max", "Min", "Prod", "Mean"):
+        for label, x in (("reals", _reals(4, 3)), ("special", special), ("integers", _integers(4, 3, low=-9, high=9))):
+            if kind == "Mean" and label == "integers":
+                continue
+            yield (
+                f"Segment{kind} {label}",
+                lambda v, k=kind: getattr(ops, f"Segment{k}")(data=v, segment_ids=[0, 0, 2, 3]),
+                [x],
+            )
+            if kind != "Mean":
+                yield (
+                    f"UnsortedSegment{kind} {label}",
+                    lambda v, i, k=kind: getattr(ops, f"UnsortedSegment{k}")(data=v, segment_ids=i, num_segments=4),
+                    [x, np.int32([3, -1, 0, 3])],
+                )
+
+
 def _reductions(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
     x = _reals(3, 4, 5)
     for name in "Sum Mean Max Min Prod EuclideanNorm".split():
@@ -405,6 +424,7 @@ def cases(tf: Any) -> dict[str, dict[str, tuple[Any, list[Any]]]]:
         "products": _products(tf, ops),
         "shaping": _shaping(tf, ops),
         "indexing": _indexing(tf, ops),
+        "segments": _segments(tf, ops),
         "reductions": _reductions(tf, ops),
         "images": images(tf, ops),
         "cells": cells(tf, ops),

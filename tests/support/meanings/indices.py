@@ -234,6 +234,8 @@ TABLE = [
             {"onnx": lambda net, x, i: net("GatherND", x, i, batch_dims=1)}),
     Meaning("scatter_nd", _scatter_nd, [*_ND_CASES, *_ND_ONCE], {
         "onnx": lambda net, x, i, updates, how: net("ScatterND", x, i, updates, reduction=how),
+        "keras": lambda net, x, i, updates, how: net("ScatterUpdate", x, i, updates,
+                                                     reduction=None if how == "none" else how),
         "tensorflow": _nd_tensorflow, "stablehlo": _nd_stablehlo}),
     Meaning("scatter_elements", _scatter_elements, [*_ELEMENT_CASES, *_ELEMENTS_ONCE], {
         "onnx": lambda net, x, i, updates, axis, how: net("ScatterElements", x, i, updates, axis=axis, reduction=how),
@@ -244,6 +246,7 @@ TABLE = [
             [Case("sums of equal ones", [_ND.astype(np.int32), _PUT[0, :1].repeat(3, 0)], {"shape": [3, 4, 5]})], {
         "tflite": lambda net, i, updates, shape: net("SCATTER_ND", i, updates, net.const(shape, "int32"),
             dtypes="float32"),
+        "keras": lambda net, i, updates, shape: net("Scatter", i, updates, shape=shape),
         "tensorflow": lambda net, i, updates, shape: net("ScatterNd", i, updates, net.const(shape, "int32"),
             T="float32",
                                                          Tindices="int32")}),

@@ -149,11 +149,12 @@ TABLE = [
             mask_zero=False),
         "tensorflow": lambda net, i, w: net("GatherV2", net.const(w), i, net.const(0, "int32"), Tparams="float32",
                                             Tindices="int32", Taxis="int32", batch_dims=0),
+        "tflite": lambda net, i, w: net("EMBEDDING_LOOKUP", i, net.const(w), dtypes="float32"),
         "onnx": lambda net, i, w: net("Gather", net.const(w), i)}),
     Meaning("segment_sum", _segments, [Case("in order", [ROWS], {}, [_SEGMENTS])], {
         "tflite": lambda net, x, ids: _in_ids(net, "SEGMENT_SUM", x, ids),
-        "tensorflow": lambda net, x, ids: _in_ids(net, "SegmentSum", x, ids, Tindices="int32")},
-        lacking={"keras": "SegmentSum"}),
+        "tensorflow": lambda net, x, ids: _in_ids(net, "SegmentSum", x, ids, Tindices="int32"),
+        "keras": lambda net, x, ids: net("SegmentSum", x, ids.tolist(), num_segments=None, sorted=True)}),
     Meaning("unsorted_segment_sum", _segments, [Case("in any order", [ROWS], {}, [_SCATTERED])], {
         "tflite": lambda net, x, ids: net("UNSORTED_SEGMENT_SUM", x, net.const(ids), net.const(4, "int32")),
         "tensorflow": lambda net, x, ids: net("UnsortedSegmentSum", x, net.const(ids), net.const(4, "int32"),
@@ -179,6 +180,7 @@ TABLE = [
     Meaning("dynamic_update_slice", _updated, [Case(label, [ROWS, _random(2, 3), np.array(starts, np.int32)])
                                                for label, starts in _STARTS], {
         "tflite": op("DYNAMIC_UPDATE_SLICE"),
+        "keras": lambda net, x, update, starts: net("SliceUpdate", x, starts, update),
         "stablehlo": lambda net, x, update, starts: net("dynamic_update_slice", x, update, *_scalars(net, starts))},
             note="starts are held inside"),
     Meaning("grid_sample", _sampled, _SAMPLES, {

@@ -16,8 +16,8 @@ from meanings.meaning import FORMATS, Case, Meaning, Value, described, format_of
 from whence.dialects.relay.interpret import evaluate_module
 
 FAMILIES = (
-    "numbers", "more_numbers", "reductions", "convolutions", "pools", "recurrence", "indices", "lookups", "norms",
-    "attention", "resize", "shapes", "moves", "draws", "boxes",
+    "numbers", "more_numbers", "reductions", "convolutions", "pools", "recurrence", "indices", "lookups", "picks",
+    "norms", "attention", "resize", "shapes", "moves", "draws", "boxes",
 )  # fmt: skip
 
 
