@@ -100,12 +100,9 @@ def bincount(
         flat = flat + places(numbers.ctx, rows, 2) * size
     # What is outside counts nowhere: its number is no segment's.
     segments = where(inside, flat, rows * size).to("int32")
-    values = (
-        weights
-        if weights is not None
-        else fill(numbers.ctx, (rows * count,), constant(numbers.ctx, np.ones((), dtype), "one"))
-    )
-    counts = segment_sum(values.reshape(rows * count), segments.reshape(rows * count), rows * size)
+    if weights is None:
+        weights = fill(numbers.ctx, (rows * count,), constant(numbers.ctx, np.ones((), dtype), "one"))
+    counts = segment_sum(weights.reshape(rows * count), segments.reshape(rows * count), rows * size)
     return ((counts > 0).to(dtype) if binary else counts).reshape(*batch, size)
 
 
