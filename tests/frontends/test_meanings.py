@@ -25,7 +25,7 @@ ROWS = [
     for meaning in table(family)
     for way in meaning.spellings
 ]
-SPELLED = {"onnx": 209, "tflite": 140, "torch": 276, "keras": 265, "tensorflow": 176, "stablehlo": 97}
+SPELLED = {"onnx": 211, "tflite": 140, "torch": 281, "keras": 272, "tensorflow": 180, "stablehlo": 99}
 """Spellings of each format: they may only become more."""
 
 
