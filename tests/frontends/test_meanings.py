@@ -25,7 +25,7 @@ ROWS = [
     for meaning in table(family)
     for way in meaning.spellings
 ]
-SPELLED = {"onnx": 211, "tflite": 140, "torch": 281, "keras": 272, "tensorflow": 180, "stablehlo": 99}
+SPELLED = {"onnx": 223, "tflite": 152, "torch": 307, "keras": 290, "tensorflow": 195, "stablehlo": 102}
 """Spellings of each format: they may only become more."""
 
 
