@@ -32,6 +32,14 @@ def padded(x: Term, widths: Widths, value: Term | float = 0.0, mode: str = "cons
     return kept if none_of(added) else grown(kept, added, value, mode)
 
 
+def fitted(x: Term, axis: int, length: int) -> Term:
+    """The first elements along an axis, or all with zeros behind them."""
+    missing = length - x.shape[axis]
+    if proves(missing, "==", 0):
+        return x
+    return padded(x, [(0, missing if at == axis else 0) for at in range(len(x.shape))])
+
+
 def bordered(x: Term, widths: Widths, value: Term | float = 0.0, mode: str = "constant") -> Term:
     """`padded` by widths that may not be below 0; also in the modes `mirror`, which no border is wider than, and
     `symmetric`, which repeats the edge."""

@@ -22,6 +22,7 @@ from ..importing.rows import row
 from ..importing.terms import Term, constant, places, where
 from ..meanings import moves
 from ..meanings.creation import numbers_between, numbers_from
+from ..meanings.signal import cosine_window
 from ..meanings.slices import diagonal
 from .context import Context
 from .promotion import FLOAT, LONG, is_tensor, number_term, number_type, operand
@@ -102,14 +103,13 @@ def _one_hot(ctx: Context, x: Term, count: int) -> SSAValue:
     return ctx.emit(OneHotOp, x.value, on, off, depth=count, axis=-1, dtype="int64")
 
 
-def _window(function: Callable[[int], Array]) -> Converter[Context]:
-    """A window of signals; by default periodic, which is one of a point more without its last."""
+def _window(*shares: float) -> Converter[Context]:
+    """A window of signals, a sum of cosines; that of one sample is 1."""
 
-    def computed(ctx: Context, count: int, dtype: np.dtype[Any], periodic: bool) -> Array:
+    def computed(ctx: Context, count: int, dtype: np.dtype[Any], periodic: bool) -> Term | Array:
         if not isinstance(cast(Size, count), int):
             ctx.fail("a length known at import", str(count))
-        ctx.fits((count,), dtype)
-        return function(count + (periodic and count > 1))[:count].astype(dtype)
+        return np.ones(1, dtype) if count == 1 else cosine_window(shares, ctx, count, dtype, periodic)
 
     return row(computed, "", count=Int(name="window_length"), dtype=Element(FLOAT), periodic=Flag(True))
 
@@ -161,9 +161,9 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.fill.Tensor": _like(None, "value"),
     "aten.full.default": row(_full, shape=Ints(name="size"), dtype=Element(None)),
     "aten.full_like.default": _like(None),
-    "aten.hann_window.default": _window(np.hanning),
-    "aten.hann_window.periodic": _window(np.hanning),
-    "aten.hamming_window.default": _window(np.hamming),
+    "aten.hann_window.default": _window(0.5, -0.5),
+    "aten.hann_window.periodic": _window(0.5, -0.5),
+    "aten.hamming_window.default": _window(0.54, -0.46),
     "aten.linspace.default": row(numbers_between, **_LINE),
     "aten.new_empty.default": replace(_like(0), unread=_STRIDE),
     "aten.new_full.default": _like(None),

@@ -417,8 +417,8 @@ ONE_NUMBER = {
         "<int64[2] t = {2, 3}, int64 a = {1}> { y = Tile (x, t, a) }",
     ),
     "an axis that is one number, got int64[2]": (5, "<int64 t = {2}, int64[2] a = {0, 1}> { y = Tile (x, t, a) }"),
-    "a ratio that is one number, got float32[2]": (13, "<float[2] r = {0.5, 0.1}> { y = Dropout (x, r) }"),
-    "a frame step that is one number, got int64[2]": (17, "<int64[2] s = {2, 3}> { y = STFT (x, s, x) }"),
+    "ratio that is one number, got float32[2]": (13, "<float[2] r = {0.5, 0.1}> { y = Dropout (x, r) }"),
+    "frame_step that is one number, got int64[2]": (17, "<int64[2] s = {2, 3}> { y = STFT (x, s, x) }"),
 }
 
 
