@@ -70,7 +70,7 @@ def _is_real(x: Term) -> Term:
 
 def _activation(name: str) -> Row:
     def computed(ctx: Context, x: Term) -> Term:
-        return FUNCTIONS[name](ctx, x if name == "relu" else floating(x), ctx.config)
+        return FUNCTIONS[name](ctx, x if name in ("relu", "relu6") else floating(x), ctx.config)
 
     return declared(computed, "x")
 

@@ -36,6 +36,11 @@ def log_add_exp2(a: Term, b: Term) -> Term:
     return where(a.equal(b), larger + 1.0, both)
 
 
+def truncated_quotient(a: Term, b: Term) -> Term:
+    """The quotient rounded towards zero."""
+    return (a / b).apply(elementwise.TruncOp) if is_float(a.dtype) else a / b
+
+
 @once
 def floored_quotient(a: Term, b: Term) -> Term:
     """The quotient that belongs to `floored_remainder`, as Python's `//`: a whole number, of integers and of floats.
@@ -96,6 +101,7 @@ def next_after(x: Term, y: Term) -> Term:
     return where(x.equal(y), y, where(is_nan(x) | is_nan(y), np.nan, beside))
 
 
+@once
 def ldexp(x: Term, exponent: Term) -> Term:
     """x times a power of 2, which may overflow before."""
     return x * exponent.number(2.0).apply(elementwise.PowerOp, exponent)

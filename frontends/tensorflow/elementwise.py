@@ -139,7 +139,7 @@ TABLE = {
     "Sub": row(ew.SubtractOp, "x y"),
     "Tan": row(ew.TanOp, "x"),
     "Tanh": row(ew.TanhOp, "x"),
-    "TruncateDiv": row(ew.DivideOp, "x y"),
+    "TruncateDiv": row(formulas.truncated_quotient, "x y"),
     "TruncateMod": row(division.TruncModOp, "x y"),
     "Xdivy": row(_xdivy, "x y"),
     "Xlog1py": row(partial(formulas.times_log1p, nan=False), "x y"),

@@ -50,15 +50,16 @@ def _scaled(op: type[Operator], *, reversed: bool = False) -> Converter[Context]
     return meeting(computed, beside="alpha")
 
 
+_QUOTIENTS = {"floor": formulas.floored_quotient, "trunc": formulas.truncated_quotient}
+
+
 def _quotient(ctx: Context, mode: str | None) -> Term:
     """In floats; rounded if so asked, where integers stay integers."""
     dtype = common_type(ctx, ("self", "other"))
     if dtype == BOOL and mode:
         ctx.fail("numbers", "truth values")
     a, b = (operand(ctx, name, dtype if mode else floating(dtype)) for name in ("self", "other"))
-    if mode == "floor":
-        return formulas.floored_quotient(a, b)
-    return elementwise.whole(ew.TruncOp)(a / b) if mode else a / b
+    return _QUOTIENTS[mode](a, b) if mode else a / b
 
 
 def _power(ctx: Context) -> Term:

@@ -125,8 +125,9 @@ TABLE = [
     Meaning("erf_inverse", wide(_erf_inverse), [Case("numbers", [_OF_ERF])], spellings(torch="erfinv", keras="Erfinv",
         tensorflow="Erfinv", stablehlo="erf_inv")),
     two("next_after", np.nextafter, torch="nextafter", keras="Nextafter", tensorflow="NextAfter"),
-    Meaning("ldexp", lambda x, n: x * np.exp2(n).astype(np.float32), [Case("powers", [_X, np.arange(12).reshape(2, 6)
-        .astype(np.int32)])], spellings("self other", torch="ldexp.Tensor", keras="Ldexp")),
+    Meaning("ldexp", np.ldexp, [Case("powers", [_X, np.arange(12, dtype=np.int32).reshape(2, 6)]),
+        Case("halves", [np.array([0.0, 2.0**-20, np.inf], np.float16), np.array([20, 30, 1], np.int32)])],
+        spellings("self other", torch="ldexp.Tensor", keras="Ldexp")),
     *(
         Meaning(f"round_to_{name}", lambda x, d=decimals: np.round(x, d), [Case("numbers", [_X * 100])], {
             "torch": aten("round.decimals", decimals=decimals), "keras": op("Round", decimals=decimals)})
