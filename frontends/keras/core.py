@@ -8,14 +8,13 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.logic import NotEqualOp
-from ...dialects.relay.matmul import BiasAddOp
 from ...dialects.relay.reduce import AnyOp
 from ...dialects.relay.transform import TakeOp
-from ..importing.einsum import contraction
-from ..importing.products import dense as product
-from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, tanh, where
+from ..meanings import products
+from ..meanings.einsum import einsum
+from ..meanings.windows import biased
 from .activations import activated
 from .context import Config, Context
 from .masks import KEPT, Masks
@@ -26,34 +25,36 @@ from .weights import Variables
 
 
 def dense(ctx: Context) -> SSAValue:
-    """nn.dense of the last axis, then the bias and the activation."""
-    data, units = ctx.data(), ctx.int("units", least=1)
-    *rows, depth = shape_of(data)
+    """The product of the last axis with the kernel, then the bias and the activation."""
+    x, units = Term(ctx, ctx.data()), ctx.int("units", least=1)
+    *rows, depth = x.shape
     if ctx.option("lora_rank") is not None:
         ctx.fail("a kernel without LoRA", f"lora_rank {ctx.option('lora_rank')}")
-    flat = reshaped(ctx, data, (prod(rows), depth))
     if (quantization := quantization_of(ctx.config)) is not None:
-        result = dense_of(ctx, quantization, "ab,bc->ac", flat, (depth, units))
-    else:
-        result = product(ctx, flat, ctx.weight("kernel", (depth, units)), outputs_first=False)
-    if ctx.has_weight("bias"):
-        result = ctx.emit(BiasAddOp, result, ctx.weight("bias", (units,)), axis=1)
-    return activated(ctx, reshaped(ctx, result, (*rows, units)))
+        flat = x.reshape(prod(rows), depth)
+        result = Term(ctx, dense_of(ctx, quantization, "ab,bc->ac", flat.value, (depth, units)))
+        return activated(ctx, biased(result, _bias(ctx, units)).reshape(*rows, units).value)
+    kernel = Term(ctx, ctx.weight("kernel", (depth, units)))
+    return activated(ctx, products.dense(x, kernel, _bias(ctx, units), outputs_first=False).value)
+
+
+def _bias(ctx: Context, units: int) -> Term | None:
+    return Term(ctx, ctx.weight("bias", (units,))) if ctx.has_weight("bias") else None
 
 
 def einsum_dense(ctx: Context) -> SSAValue:
     """The product that an equation names, then the bias, which has the axes `bias_axes`, and the activation."""
-    data, equation = ctx.data(), ctx.word("equation").replace(" ", "")
+    x, equation = Term(ctx, ctx.data()), ctx.word("equation").replace(" ", "")
     if (quantization := quantization_of(ctx.config)) is not None:
         shape = ctx.shape(ctx.weight_place("kernel"))
         if quantization.bits == 4:
-            shape = _kernel_shape(ctx, equation, shape_of(data))
-        result = dense_of(ctx, quantization, equation, data, shape)
+            shape = _kernel_shape(ctx, equation, x.shape)
+        result = Term(ctx, dense_of(ctx, quantization, equation, x.value, shape))
     else:
-        result = contraction(ctx, equation, [Term(ctx, data), Term(ctx, ctx.weight("kernel"))])
+        result = einsum(x, Term(ctx, ctx.weight("kernel")), equation=equation)
     if ctx.has_weight("bias"):
-        result = (Term(ctx, result) + Term(ctx, ctx.weight("bias"))).value
-    return activated(ctx, result)
+        result = result + Term(ctx, ctx.weight("bias"))
+    return activated(ctx, result.value)
 
 
 def _kernel_shape(ctx: Context, equation: str, shape: Sequence[int]) -> tuple[int, ...]:
@@ -104,12 +105,9 @@ def reversible_embedding(ctx: Context) -> SSAValue:
     rows, width = ctx.int("input_dim", least=1), ctx.int("output_dim", least=1)
     if ctx.option("reverse_dtype") is not None and ctx.option("reverse_dtype") != ctx.dtype_name:
         ctx.fail(f"a reverse_dtype {ctx.dtype_name} as the layer's", repr(ctx.option("reverse_dtype")))
-    data, is_tied = ctx.data(), ctx.flag("tie_weights", True)
+    x, is_tied = Term(ctx, ctx.data()), ctx.flag("tie_weights", True)
     name, shape = ("embeddings", (rows, width)) if is_tied else ("reverse_embeddings", (width, rows))
-    *batch, depth = shape_of(data)
-    flat = reshaped(ctx, data, (prod(batch), depth))
-    result = product(ctx, flat, ctx.weight(name, shape), outputs_first=is_tied)
-    logits = Term(ctx, reshaped(ctx, result, (*batch, rows)))
+    logits = products.dense(x, Term(ctx, ctx.weight(name, shape)), outputs_first=is_tied)
     if ctx.option("logit_soft_cap") is None:
         return logits.value
     cap = ctx.float("logit_soft_cap")

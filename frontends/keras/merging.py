@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -13,11 +12,11 @@ from ...dialects.relay.creation import OnesOp
 from ...dialects.relay.norms import L2NormalizeOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import AnyOp
-from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, TransposeOp
-from ..importing.products import batch_matmul, reshaped, scaled
+from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
 from ..meanings import elementwise
+from ..meanings.products import dot_general
 from .context import Context
 from .masks import Masks, every, some
 from .nests import whole, wholes
@@ -98,7 +97,7 @@ def scaled_sum(ctx: Context) -> SSAValue:
     values = ctx.operands()
     if len(values) != 2:
         ctx.fail("two tensors", str(len(values)))
-    return ctx.emit(ew.AddOp, values[0], scaled(ctx, values[1], ctx.float("scale")))
+    return (Term(ctx, values[0]) + Term(ctx, values[1]) * ctx.float("scale")).value
 
 
 def concatenate(ctx: Context) -> SSAValue:
@@ -140,21 +139,9 @@ def dot(ctx: Context) -> SSAValue:
         values = [
             ctx.emit(L2NormalizeOp, value, axis=(axis,), eps=1e-12) for value, axis in zip(values, axes, strict=True)
         ]
-    left, right = values
-    ctx.require_equal(shape_of(left)[axes[0]], shape_of(right)[axes[1]])
-    depth = shape_of(left)[axes[0]]
-    batch = shape_of(left)[0]
-    rows = [at for at in range(1, ranks[0]) if at != axes[0]]
-    columns = [at for at in range(1, ranks[1]) if at != axes[1]]
-    outer = [shape_of(left)[at] for at in rows], [shape_of(right)[at] for at in columns]
-    left = reshaped(ctx, _ordered(ctx, left, (0, *rows, axes[0])), (batch, prod(outer[0]), depth))
-    right = reshaped(ctx, _ordered(ctx, right, (0, axes[1], *columns)), (batch, depth, prod(outer[1])))
-    shape = (batch, *outer[0], *outer[1])
-    return reshaped(ctx, batch_matmul(ctx, left, right), shape if len(shape) > 1 else (batch, 1))
-
-
-def _ordered(ctx: Context, value: SSAValue, axes: tuple[int, ...]) -> SSAValue:
-    return value if axes == tuple(range(len(axes))) else ctx.emit(TransposeOp, value, axes=axes)
+    left, right = (Term(ctx, value) for value in values)
+    result = dot_general(left, right, ((0,), (0,)), ((axes[0],), (axes[1],)))
+    return (result if len(result.shape) > 1 else result.reshape(*left.shape[:1], 1)).value
 
 
 _ANY = Masks({"mask": 1}, computed=_mask_of_any, condition=every)

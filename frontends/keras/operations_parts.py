@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.reduce import SumOp
 from ..importing.attributes import Int, Ints
 from ..importing.terms import Term, where
 from ..meanings import moves, slices
+from ..meanings.linear_algebra import trace
+from ..meanings.products import kron
 from .context import Context
 from .nests import items_of
-from .operands import array_of, operands
+from .operands import array_of, meeting, operands
 from .operations_shape import of_list, split
 from .rows import Row, declared
 
@@ -22,10 +23,6 @@ from .rows import Row, declared
 def _append(ctx: Context, axis: int | None) -> Term:
     xs = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
     return moves.concatenate(*(map(moves.flat, xs) if axis is None else xs), axis=axis or 0)
-
-
-def _trace(x: Term, offset: int, first: int, second: int) -> Term:
-    return slices.diagonal(x, offset, first, second).apply(SumOp, axis=(-1,), keepdims=False)
 
 
 def _select(ctx: Context) -> SSAValue:
@@ -48,16 +45,6 @@ def _slice(ctx: Context, x: Term, shape: tuple[int, ...]) -> Term:
     return slices.slice_from(x, begins.reshape(-1).astype(np.int64).tolist(), shape)
 
 
-def _kron(ctx: Context) -> SSAValue:
-    """Each element of one tensor times all of the other."""
-    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    rank = max(len(a.shape), len(b.shape))
-    a, b = (term.reshape(*(1,) * (rank - len(term.shape)), *term.shape) for term in (a, b))
-    left = a.reshape(*(n for extent in a.shape for n in (extent, 1)))
-    right = b.reshape(*(n for extent in b.shape for n in (1, extent)))
-    return (left * right).reshape(*(m * n for m, n in zip(a.shape, b.shape, strict=True))).value
-
-
 _DIAGONAL: Any = {"offset": Int(0), "first": Int(0, name="axis1"), "second": Int(1, name="axis2")}
 
 TABLE: dict[str, Row] = {
@@ -69,10 +56,10 @@ TABLE: dict[str, Row] = {
     "Fliplr": declared(partial(moves.reverse, axes=(1,)), "x"),
     "Flipud": declared(partial(moves.reverse, axes=(0,)), "x"),
     "Hsplit": split(1),
-    "Kron": Row(_kron),
+    "Kron": meeting(kron),
     "Rot90": declared(moves.rotate, "array", turns=Int(1, name="k"), axes=Ints(None, count=2)),
     "Select": Row(_select),
     "Slice": declared(_slice, "inputs", shape=Ints()),
-    "Trace": declared(_trace, "x", **_DIAGONAL),
+    "Trace": declared(trace, "x", **_DIAGONAL),
     "Vsplit": split(0),
 }

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import prod
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
-from ...dialects.relay.logic import LogicalAndOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
-from ...dialects.relay.transform import TransposeOp
-from ..importing.attention import Scores, added, weighted
 from ..importing.attributes import Flag, Int, Ints
-from ..importing.einsum import contraction
-from ..importing.products import product
-from ..importing.tensor import shape_of
 from ..importing.terms import Term, absolute, maximum
 from ..importing.terms import sqrt as root
-from ..meanings import reductions, sorting
-from .attention import hidden, lowest, seen_by_position
+from ..meanings import products, reductions, sorting
+from ..meanings.attention import added, attended, both, heads_first, score_dtype
+from ..meanings.einsum import einsum
+from .attention import bias_of, seen_by_position
 from .context import Context
 from .nests import items_of, whole, wholes
-from .operands import argument_term, axes_option, dtype_option, floating, operands
+from .operands import argument_term, axes_option, dtype_option, floating, meeting, operands
 from .rows import Row, declared
 
 
@@ -70,26 +65,8 @@ def _running(op: type[Operator]) -> Row:
     return declared(computed, "x", axis=Int(None))
 
 
-def _matmul(ctx: Context) -> SSAValue:
-    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    return product(ctx, a.value, b.value)
-
-
-def _dot(ctx: Context) -> SSAValue:
-    """Of the last axis and the last but one; of vectors their only ones."""
-    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    ranks = len(a.shape), len(b.shape)
-    if 0 in ranks:
-        return (a * b).value
-    if ranks[1] > 2:
-        letters, more = "abcdefgh"[: ranks[0] - 1], "stuvwxy"[: ranks[1] - 2]
-        return contraction(ctx, f"{letters}i,{more}iz->{letters}{more}z", [a, b])
-    return product(ctx, a.value, b.value)
-
-
 def _einsum(ctx: Context) -> SSAValue:
-    terms = operands(ctx, *ctx.node.arguments)
-    return contraction(ctx, ctx.word("subscripts"), terms)
+    return einsum(*operands(ctx, *ctx.node.arguments), equation=ctx.word("subscripts")).value
 
 
 def _tensordot(ctx: Context) -> SSAValue:
@@ -102,17 +79,7 @@ def _tensordot(ctx: Context) -> SSAValue:
         if len(pair) != 2 or len(pair[0]) != len(pair[1]):
             ctx.fail("axes of both operands, as many of each", repr(option))
         left, right = ([ctx.axis(axis, rank) for axis in axes] for axes, rank in zip(pair, ranks, strict=True))
-    names = [chr(ord("a") + at) for at in range(ranks[0])]
-    others = [chr(ord("A") + at) for at in range(ranks[1])]
-    for axis, other in zip(left, right, strict=True):
-        others[other] = names[axis]
-    kept = [n for at, n in enumerate(names) if at not in left] + [n for at, n in enumerate(others) if at not in right]
-    return contraction(ctx, f"{''.join(names)},{''.join(others)}->{''.join(kept)}", [a, b])
-
-
-def _outer(ctx: Context) -> SSAValue:
-    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    return (a.reshape(prod(a.shape), 1) * b.reshape(1, prod(b.shape))).value
+    return products.tensordot(a, b, left, right).value
 
 
 def _normalize(ctx: Context) -> SSAValue:
@@ -147,19 +114,17 @@ def _norm(ctx: Context, x: Term, axes: tuple[int, ...] | None, keepdims: bool) -
 
 def _attention(ctx: Context) -> SSAValue:
     """Queries, keys and values (batch, length, heads, size), of which heads of keys may be shared."""
-    parts = (ctx.data(at, name) for at, name in enumerate(("query", "key", "value")))
-    query, key, value = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in parts)
+    parts = (Term(ctx, ctx.data(at, name)) for at, name in enumerate(("query", "key", "value")))
+    query, key, value = map(heads_first, parts)
     scale, cap = ctx.argument(5, "scale"), ctx.option("attn_logits_soft_cap")
     mask = None if ctx.argument(4, "mask") is None else argument_term(ctx, 4, "mask").to("bool")
-    if ctx.flag("is_causal", False):
-        seen = seen_by_position(ctx, shape_of(query)[2], shape_of(key)[2], True)
-        mask = seen if mask is None or seen is None else mask.apply(LogicalAndOp, seen)
-    bias = hidden(ctx, mask, query, lowest(Term(ctx, query).dtype))
-    if ctx.argument(3, "bias") is not None:
-        bias = added(ctx, bias, argument_term(ctx, 3, "bias").value)
+    mask = both(mask, seen_by_position(ctx, query.shape[2], key.shape[2], ctx.flag("is_causal", False)))
+    dtype = score_dtype(query)
+    more = None if ctx.argument(3, "bias") is None else argument_term(ctx, 3, "bias").to(dtype)
+    bias = added(bias_of(mask, dtype), more)
     softcap = 0.0 if cap is None else ctx.float("attn_logits_soft_cap")
-    scores = Scores(ctx, query, key, None if scale is None else float(scale), softcap, bias)
-    return ctx.emit(TransposeOp, weighted(ctx, scores.compute(), value), axes=(0, 2, 1, 3))
+    result, _ = attended(query, key, value, bias, None if scale is None else float(scale), softcap=softcap)
+    return heads_first(result).value
 
 
 TABLE: dict[str, Row] = {
@@ -173,18 +138,18 @@ TABLE: dict[str, Row] = {
     "CountNonzero": declared(_count_nonzero, "x", axes=Ints(None, name="axis")),
     "Cumprod": _running(CumprodOp),
     "Cumsum": _running(CumsumOp),
-    "Dot": Row(_dot),
+    "Dot": meeting(products.dot),
     "DotProductAttention": Row(_attention),
     "Einsum": Row(_einsum),
     "Logsumexp": _over(reductions.log_sum_exp, floating),
-    "Matmul": Row(_matmul),
+    "Matmul": meeting(products.matmul),
     "Max": _reduced(MaxOp),
     "Mean": _reduced(MeanOp, floating),
     "Min": _reduced(MinOp),
     "Moments": _over(reductions.moments, floating, "axes"),
     "Norm": declared(_norm, "x", axes=Ints(None, name="axis"), keepdims=Flag(False)),
     "Normalize": Row(_normalize),
-    "Outer": Row(_outer),
+    "Outer": meeting(products.outer),
     "Prod": _reduced(ProdOp, _summable),
     "Sort": declared(sorting.sort, "x", axis=Int(-1)),
     "Std": _over(reductions.deviation, floating),

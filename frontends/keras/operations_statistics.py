@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -14,14 +13,15 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import AllOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
 from ...support.dtypes import Array
 from ..importing.attributes import Flag, Float, Int, Ints, Word
-from ..importing.einsum import contraction
 from ..importing.terms import Term, is_nan, where
 from ..importing.terms import sqrt as root
 from ..meanings import reductions
+from ..meanings.moves import flat
+from ..meanings.products import dot
 from ..meanings.sorting import search_sorted
 from ..meanings.statistics import INTERPOLATIONS, Interpolation, quantile, trapezoid
 from .context import Context
-from .operands import argument_term, array_of, axes_option, floating, operands
+from .operands import argument_term, array_of, axes_option, floating, meeting, operands
 from .rows import Row, declared
 
 _AXES = Ints(None, name="axis")
@@ -122,25 +122,15 @@ def _trapezoid(ctx: Context, dx: float, axis: int) -> Term:
     return trapezoid(y, *points[:1], dx=dx, axis=axis)
 
 
-def _inner(ctx: Context) -> SSAValue:
-    """The product along the last axes."""
-    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    if not a.shape or not b.shape:
-        return (a * b).value
-    rows, columns = "abcdefgh"[: len(a.shape) - 1], "ABCDEFGH"[: len(b.shape) - 1]
-    return contraction(ctx, f"{rows}z,{columns}z->{rows}{columns}", [a, b])
-
-
-def _vdot(ctx: Context) -> SSAValue:
-    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    return contraction(ctx, "a,a->", [a.reshape(prod(a.shape)), b.reshape(prod(b.shape))])
+def _vdot(a: Term, b: Term) -> Term:
+    return dot(flat(a), flat(b))
 
 
 TABLE: dict[str, Row] = {
     "Average": Row(_average),
     "Diff": declared(_differences, "a", axis=Int(-1), n=Int(1, least=1)),
     "Digitize": declared(_digitize, ""),
-    "Inner": Row(_inner),
+    "Inner": meeting(partial(dot, axis=-1)),
     "Median": _quantile(lambda ctx: np.asarray(0.5)),
     "Nancumprod": _running(CumprodOp, 1.0),
     "Nancumsum": _running(CumsumOp, 0.0),
@@ -156,5 +146,5 @@ TABLE: dict[str, Row] = {
     "Quantile": _quantile(_points(1)),
     "SearchSorted": declared(_search_sorted, "", side=Word("left", among=("left", "right"))),
     "Trapezoid": declared(_trapezoid, "", dx=Float(1.0), axis=Int(-1)),
-    "Vdot": Row(_vdot),
+    "Vdot": meeting(_vdot),
 }

@@ -17,8 +17,8 @@ from ...dialects.relay.linear_algebra import Equation, Letters
 from ...dialects.relay.reduce import MaxOp
 from ...dialects.relay.transform import TransposeOp
 from ...support.dtypes import Array
-from ..importing.products import dense
 from ..importing.terms import Term, absolute
+from ..meanings.products import dense
 from .context import Config, Context
 from .nests import entries_of, items_of, whole
 
@@ -140,7 +140,7 @@ def dense_of(ctx: Context, quantization: Quantization, equation: str, data: SSAV
 
 
 def _product(ctx: Context, x: Term, weight: SSAValue) -> Term:
-    return Term(ctx, dense(ctx, x.value, weight, outputs_first=True))
+    return dense(x, Term(ctx, weight), outputs_first=True)
 
 
 def _ordered(term: Term, names: Letters | Sequence[str], wanted: Sequence[str]) -> Term:

@@ -10,8 +10,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.transform import ConcatenateOp
-from ..importing.products import reshaped, scaled
+from ..importing.products import reshaped
 from ..importing.tensor import shape_of
+from ..importing.terms import Term
 from .context import Config, Context
 from .conv_lstm import KINDS as CONV_KINDS
 from .conv_lstm import conv_sequence, conv_variables
@@ -53,7 +54,7 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
             merged = ctx.emit(ew.MultiplyOp, forward, backward)
         case mode:
             merged = ctx.emit(ew.AddOp, forward, backward)
-            merged = scaled(ctx, merged, 0.5) if mode == "ave" else merged
+            merged = (Term(ctx, merged) * 0.5).value if mode == "ave" else merged
     return merged, *states_out
 
 

@@ -275,13 +275,13 @@ def rotate(x: Term, turns: int, axes: Sequence[int] | None = None) -> Term:
             return x.apply(CopyOp)
 
 
-def triangle(x: Term, upper: bool, diagonal: int = 0) -> Term:
+def triangle(x: Term, upper: bool, diagonal: Term | int = 0) -> Term:
     """The last two axes from a diagonal on, upwards or downwards, and 0 elsewhere."""
-    if not isinstance(cast(Size, diagonal), int):
+    if isinstance(cast(Size, diagonal), SizeExpr):
         height, width = x.shape[-2:]
         far = places(x.ctx, width, 2, 1) - places(x.ctx, height, 2, 0)
-        far = far - far.number(diagonal)
+        far = far - far.number(cast(Size, diagonal))
         return where(far < 0, *((0, x) if upper else (x, 0)))
     number = x.to("int32") if x.dtype.kind == "b" else x
-    k = Term(x.ctx, x.ctx.constant(np.asarray(diagonal, np.int64), "k"))
+    k = diagonal if isinstance(diagonal, Term) else Term(x.ctx, x.ctx.constant(np.asarray(diagonal, np.int64), "k"))
     return number.apply(TriluOp, k, upper=upper).to(x.dtype)

@@ -14,6 +14,7 @@ from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import BroadcastToOp
 from ...dialects.sizes import broadcast_sizes, proves, same
 from ..importing.terms import Term, along_rows, maximum, ones, sqrt, wide
+from .reductions import norm
 
 
 def wider(a: np.dtype[np.generic], b: np.dtype[np.generic]) -> np.dtype[np.generic]:
@@ -170,6 +171,6 @@ def local_response_norm(x: Term, radius: int, bias: float, alpha: float, beta: f
     return x.apply(LRNOp, size=size, axis=len(x.shape) - 1, bias=bias, alpha=alpha * size, beta=beta)
 
 
-def unit_norm(x: Term, axes: Sequence[int], least: float) -> Term:
-    """Divided by the 2-norm over axes, or by `least` where that is larger."""
-    return x / maximum(sqrt((x * x).sum(*axes)), least)
+def unit_norm(x: Term, axes: Sequence[int], least: float, p: float = 2.0) -> Term:
+    """Divided by the p-norm over axes, or by `least` where that is larger."""
+    return x / maximum(norm(x, p, axes, keepdims=True), least)

@@ -6,15 +6,16 @@ Axes count from either end. None are all of them; an empty list is none, which l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import isinf, prod
 from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
+from ...dialects.relay.logic import NotEqualOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.reduce import MaxOp, MeanOp, SumOp, VarianceOp
+from ...dialects.relay.reduce import MaxOp, MeanOp, MinOp, SumOp, VarianceOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import StridedSliceOp
 from ...dialects.sizes import Size, proves, same
@@ -54,6 +55,28 @@ def sum_of_squares(x: Term, axes: Axes = None, keepdims: bool = False) -> Term:
 def norm_2(x: Term, axes: Axes = None, keepdims: bool = False) -> Term:
     """The root of the sum of the squares."""
     return sqrt(sum_of_squares(x, axes, keepdims))
+
+
+@once
+def norm(x: Term, p: float = 2.0, axes: Axes = None, keepdims: bool = False) -> Term:
+    """The p-norm; of infinity the largest absolute value, of minus infinity the least, of 0 the count of others than 0.
+
+    The norm of a scalar is its absolute value.
+    """
+    if p == 0.0:
+        return reduced(SumOp, x.apply(NotEqualOp, 0.0).to(x.dtype), axes, keepdims)
+    size = absolute(x)
+    if not x.shape:
+        return size
+    match p:
+        case 1.0:
+            return reduced(SumOp, size, axes, keepdims)
+        case 2.0:
+            return norm_2(x, axes, keepdims)
+        case _ if isinf(p):
+            return reduced(MaxOp if p > 0 else MinOp, size, axes, keepdims)
+        case _:
+            return reduced(SumOp, size.apply(ew.PowerOp, p), axes, keepdims).apply(ew.PowerOp, 1 / p)
 
 
 @once

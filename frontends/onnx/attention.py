@@ -2,148 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from onnx import helper
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import AddOp, LessOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, ReshapeOp, TransposeOp
+from ...dialects.relay.transform import PadOp
 from ...dialects.sizes import UndecidedSize, decide
-from ..importing.attention import (
-    Scores,
+from ..importing.attributes import Flag, Float, Int
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings.attention import (
     added,
-    as_wide,
-    cast_to,
-    distance,
-    frontier,
-    infinite,
+    attended,
+    behind,
+    bias_of,
     masked,
-    weighted,
+    merge_heads,
+    score_dtype,
+    split_heads,
+    visible,
+    within,
 )
-from ..importing.converter import Converter
-from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, places
 from .context import Context
 
-Heads = tuple[SSAValue, SSAValue, SSAValue]
-"""Query, key and value, (batch, heads, length, size)."""
+
+def _bias_of_mask(mask: Term, keys: int, dtype: np.dtype[np.generic]) -> Term:
+    """The bias that a mask is, which may be of less keys than there are: it hides the others."""
+    bias = bias_of(mask, dtype)
+    missing = keys - bias.shape[-1]
+    if decide(missing, "<=", 0) is None:
+        raise UndecidedSize(f"whether {bias.shape[-1]} are {keys} keys", (bias.shape[-1], keys))
+    return bias.apply(PadOp, -np.inf, pad_width=[*[0] * (2 * len(bias.shape) - 1), missing]) if missing > 0 else bias
 
 
-def split_heads(ctx: Context, value: SSAValue, heads: int) -> SSAValue:
-    """(batch, length, heads * size) -> (batch, heads, length, size)."""
-    batch, length, hidden = shape_of(value)
-    if heads < 1 or hidden % heads:
-        ctx.fail(f"a hidden size that {heads} heads share", str(hidden))
-    apart = ctx.emit(ReshapeOp, value, newshape=(batch, length, heads, hidden // heads))
-    return ctx.emit(TransposeOp, apart, axes=(0, 2, 1, 3))
-
-
-def merge_heads(ctx: Context, value: SSAValue) -> SSAValue:
-    """(batch, heads, length, size) -> (batch, length, heads * size)."""
-    batch, heads, length, size = shape_of(value)
-    together = ctx.emit(TransposeOp, value, axes=(0, 2, 1, 3))
-    return ctx.emit(ReshapeOp, together, newshape=(batch, length, heads * size))
-
-
-@dataclass
-class _Frontier:
-    """The keys that a query sees by its position: `at_least <= key - query - offset <= at_most`."""
-
-    ctx: Context
-    queries: int
-    keys: int
-    at_least: int | None
-    at_most: int | None
-
-    def per_batch(self, offset: SSAValue, bias: SSAValue | None, like: SSAValue) -> SSAValue | None:
-        """The bias with that of an int64 offset (batch, 1, 1, 1)."""
-        far: Any = distance(self.ctx, self.queries, self.keys)
-        if self.at_most is not None:
-            # far - offset <= at_most
-            allowed = self.ctx.emit(LessOp, self._placed(far - self.at_most - 1), offset)
-            bias = added(self.ctx, bias, masked(self.ctx, allowed, like))
-        if self.at_least is not None:
-            allowed = self.ctx.emit(LessOp, offset, self._placed(far - self.at_least + 1))
-            bias = added(self.ctx, bias, masked(self.ctx, allowed, like))
-        return bias
-
-    def _placed(self, far: Any) -> SSAValue:
-        return far.value if isinstance(far, Term) else self.ctx.constant(far, "places")
-
-
-def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue | None, bool]:
-    """Return the bias of the scores, and whether it may leave a query without keys."""
-    queries = shape_of(query)[2]
-    bias, open_ended = None, False
-    if ctx.has(3):
-        bias, open_ended = ctx.value(3), True
-        bias = masked(ctx, bias, query) if dtype_of(bias) == np.bool_ else cast_to(ctx, bias, dtype_of(query))
-        missing = keys - shape_of(bias)[-1]
-        if decide(missing, "<=", 0) is None:
-            raise UndecidedSize(f"whether {shape_of(bias)[-1]} are {keys} keys", (shape_of(bias)[-1], keys))
-        if missing > 0:
-            width = [0] * (2 * len(shape_of(bias)) - 1) + [missing]
-            bias = ctx.emit(PadOp, bias, infinite(ctx, bias), pad_width=width)
-    left, right = ctx.int("left_window_size", -1), ctx.int("right_window_size", -1)
-    ends = [] if right < 0 else [right]
-    if ctx.is_one("is_causal"):
-        ends.append(0)
-    at_least, at_most = None if left < 0 else -left, min(ends, default=None)
-    if ctx.has(6):
-        batch = shape_of(query)[0]
-        length = reshaped(ctx, ctx.value(6), (batch, 1, 1, 1))
-        length = cast_to(ctx, length, np.dtype(np.int64))
-        offset = ctx.emit(AddOp, length, ctx.scalar(-queries, length))
-        bias = _Frontier(ctx, queries, keys, at_least, at_most).per_batch(offset, bias, query)
-        inside = ctx.emit(LessOp, places(ctx, keys).value, length)
-        return added(ctx, bias, masked(ctx, inside, query)), True
-    if at_least is not None or at_most is not None:
-        steps, empty = frontier(ctx, distance(ctx, queries, keys, past), at_least, at_most, query)
-        bias, open_ended = added(ctx, bias, steps), open_ended or empty
-    return bias, open_ended
-
-
-def attention(ctx: Context) -> tuple[SSAValue, ...]:
-    """Y, the keys and values with those of the past, and the scores as `qk_matmul_output_mode` says.
+def _attention(
+    ctx: Context,
+    query: Term,
+    key: Term,
+    value: Term,
+    mask: Term | None,
+    past_key: Term | None,
+    past_value: Term | None,
+    lengths: Term | None,
+    causal: bool,
+    left: int,
+    right: int,
+    heads: int,
+    key_heads: int,
+    scale: float | None,
+    softcap: float,
+    precision: int | None,
+    mode: int,
+) -> tuple[Term, ...]:
+    """Y, the keys and values with those of the past, and the scores as `mode` says.
 
     Modes 1 and 2 are those of the standard as corrected after its release 1.19: after softcap, and after the bias.
     """
-    flat = len(ctx.shape(0)) == 3
-    query, key, value = (ctx.value(index) for index in range(3))
-    if flat:
-        heads, key_heads = ctx.int("q_num_heads", 0), ctx.int("kv_num_heads", 0)
-        query = split_heads(ctx, query, heads)
-        key, value = split_heads(ctx, key, key_heads), split_heads(ctx, value, key_heads)
-    past = ctx.shape(4)[2] if ctx.has(4) else 0
-    if ctx.has(4):
-        key = ctx.emit(ConcatenateOp, [ctx.value(4), key], axis=2)
-        value = ctx.emit(ConcatenateOp, [ctx.value(5), value], axis=2)
-    own, caches, rows = dtype_of(query), (key, value), (shape_of(key)[:-1], shape_of(value)[:-1])
+    if flat := len(query.shape) == 3:
+        query, key, value = (split_heads(x, n) for x, n in ((query, heads), (key, key_heads), (value, key_heads)))
+    key, value = behind(past_key, key), behind(past_value, value)
+    rows = key.shape[:-1], value.shape[:-1]
     for a, b in zip(*rows, strict=False):
         ctx.require_equal(a, b)
     if rows[0] != rows[1]:
-        ctx.fail("as many values as keys", f"{list(shape_of(value))} and {list(shape_of(key))}")
-    # Half precision is computed in float32 from the first product to the last.
-    query, key, value = (as_wide(ctx, tensor) for tensor in (query, key, value))
-    bias, may_be_empty = _bias(ctx, query, shape_of(key)[2], past)
-    scale = ctx.float("scale", 0.0) if ctx.has_attribute("scale") else None
-    precision = None
-    if ctx.has_attribute("softmax_precision"):
-        precision = helper.tensor_dtype_to_np_dtype(ctx.int("softmax_precision", 1))
-    scores = Scores(ctx, query, key, scale, ctx.float("softcap", 0.0), bias, may_be_empty, precision)
-    result = weighted(ctx, scores.compute(), value)
-    if flat:
-        result = merge_heads(ctx, result)
-    mode = ctx.int("qk_matmul_output_mode", 0)
-    if not 0 <= mode <= 3:
+        ctx.fail("as many values as keys", f"{list(value.shape)} and {list(key.shape)}")
+    queries, keys, dtype = query.shape[2], key.shape[2], score_dtype(query)
+    bias, may_be_empty = None if mask is None else _bias_of_mask(mask, keys, dtype), mask is not None
+    offset: int | Term = 0 if past_key is None else past_key.shape[2]
+    if lengths is not None:
+        lengths = lengths.to("int64")
+        offset = lengths.reshape(lengths.shape[0], 1, 1, 1) - queries
+    ends = [*([right] if right >= 0 else []), *([0] if causal else [])]
+    if frontier := visible(ctx, queries, keys, -left if left >= 0 else None, min(ends, default=None), offset):
+        bias, may_be_empty = added(bias, masked(frontier.seen, dtype)), may_be_empty or frontier.some_see_none
+    if lengths is not None:
+        bias, may_be_empty = added(bias, masked(within(keys, lengths), dtype)), True
+    wider = None if precision is None else helper.tensor_dtype_to_np_dtype(precision)
+    result, steps = attended(
+        *(query, key, value, bias, scale), softcap=softcap, may_be_empty=may_be_empty, precision=wider
+    )
+    if not 0 <= mode < len(steps):
         ctx.fail("qk_matmul_output_mode 0, 1, 2 or 3", str(mode))
-    return cast_to(ctx, result, own), *caches, cast_to(ctx, scores.steps[mode], own)
+    return merge_heads(result) if flat else result, key, value, steps[mode].to(query.dtype)
 
 
 TABLE = {
-    "Attention": Converter(attention, unread=dict.fromkeys(("q_num_heads", "kv_num_heads"), "of three dimensions")),
+    "Attention": row(
+        _attention,
+        "Q K V attn_mask? past_key? past_value? nonpad_kv_seqlen?",
+        causal=Flag(False, name="is_causal", others=False),
+        left=Int(-1, name="left_window_size"),
+        right=Int(-1, name="right_window_size"),
+        heads=Int(0, name="q_num_heads"),
+        key_heads=Int(0, name="kv_num_heads"),
+        scale=Float(None),
+        softcap=Float(0.0),
+        precision=Int(None, name="softmax_precision"),
+        mode=Int(0, name="qk_matmul_output_mode"),
+    ),
 }

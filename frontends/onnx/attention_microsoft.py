@@ -2,210 +2,206 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import AddOp, EqualOp, LessOp
-from ...dialects.relay.logic import LogicalAndOp, WhereOp
 from ...dialects.relay.nn import LayerNormOp
-from ...dialects.relay.transform import ConcatenateOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import SumOp, TakeOp
 from ...dialects.sizes import same_shape
-from ..importing.attention import Scores, added, as_wide, cast_to, distance, frontier, masked, weighted
-from ..importing.converter import Converter, Result
-from ..importing.products import product, reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import places
-from .attention import Heads, merge_heads, split_heads
+from ..importing.attributes import Flag, Float, Int, Ints
+from ..importing.converter import Result
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings import products
+from ..meanings.attention import (
+    added,
+    attended,
+    behind,
+    heads_first,
+    masked,
+    merge_heads,
+    score_dtype,
+    split_heads,
+    visible,
+    within,
+)
+from ..meanings.moves import stack
+from ..meanings.norms import affine
+from ..meanings.slices import cut, element
 from .context import Context
 from .known import filled
 
 
-def _cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
-    return ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), axes=(axis,))
+def _seen(mask: Term, query: Term, keys: int) -> Term:
+    """True at the keys that take part, (batch or 1, 1, queries or 1, keys).
+
+    mask: what is not 0 where a key does, (batch, keys), (batch, queries, keys) or (batch, 1, queries, keys); or the
+    number of keys of each sequence (batch), or their ends and then their starts (2 * batch).
+    """
+    shape, (batch, _, queries, _) = mask.shape, query.shape
+    if same_shape(shape, (batch,)):
+        return within(keys, mask)
+    if same_shape(shape, (2 * batch,)):
+        return within(keys, cut(mask, 0, 0, batch), cut(mask, 0, batch, 2 * batch))
+    if len(shape) == 1:
+        mask.ctx.fail(f"a mask of {batch} sequences", str(list(shape)))
+    wide = {2: (*shape[:1], 1, 1, *shape[1:]), 3: (*shape[:1], 1, *shape[1:])}.get(len(shape), shape)
+    if len(wide) != 4 or wide[2] not in (1, queries) or wide[3] != keys:
+        mask.ctx.fail(f"a mask of {keys} keys", str(list(shape)))
+    return mask.to("bool").reshape(*wide)
 
 
-def _at(ctx: Context, value: SSAValue, axis: int, index: int) -> SSAValue:
-    """The part at `index`, the axis gone."""
-    return ctx.emit(SqueezeOp, _cut(ctx, value, axis, index, index + 1), axis=(axis,))
+def _bias_of(
+    query: Term, keys: int, past: int, mask: Term | None, more: Term | None, causal: bool, outside: float
+) -> Term | None:
+    """The bias of scores: `outside`, a large negative number, where the mask hides keys; keys behind the query; `more`.
+
+    past: the keys before those of the first query.
+    """
+    dtype = score_dtype(query)
+    bias = None if mask is None else masked(_seen(mask, query, keys), dtype, outside)
+    if causal and (frontier := visible(query.ctx, query.shape[2], keys, None, 0, past)):
+        bias = added(bias, masked(frontier.seen, dtype))
+    return added(bias, None if more is None else more.to(dtype))
 
 
-def _joined(ctx: Context, past: SSAValue | None, value: SSAValue) -> SSAValue:
-    """Keys or values (batch, heads, length, size) after those of the past."""
-    return value if past is None else ctx.emit(ConcatenateOp, [past, value], axis=2)
-
-
-@dataclass
-class _Mask:
-    """A mask that leaves keys out: `filter`, a large negative number, is added to their scores."""
-
-    ctx: Context
-    query: SSAValue
-    keys: int
-    filter: float
-
-    @property
-    def outside(self) -> SSAValue:
-        return self.ctx.scalar(self.filter, self.query)
-
-    def raw(self, mask: SSAValue) -> SSAValue:
-        """A mask (batch, keys), (batch, queries, keys) or (batch, 1, queries, keys) of what takes part."""
-        ctx, shape = self.ctx, shape_of(mask)
-        wide = {2: (*shape[:1], 1, 1, *shape[1:]), 3: (*shape[:1], 1, *shape[1:])}.get(len(shape), shape)
-        queries = shape_of(self.query)[2]
-        if len(wide) != 4 or wide[2] not in (1, queries) or wide[3] != self.keys:
-            ctx.fail(f"a mask of {self.keys} keys", str(list(shape)))
-        left_out = ctx.emit(EqualOp, mask, ctx.scalar(0, mask))
-        bias = ctx.emit(WhereOp, left_out, self.outside, ctx.scalar(0.0, self.query))
-        return reshaped(ctx, bias, wide)
-
-    def lengths(self, count: SSAValue, start: SSAValue | None = None) -> SSAValue:
-        """Of each sequence the keys before `count` (batch), from `start` on, take part."""
-        ctx, batch = self.ctx, shape_of(count)[0]
-        dtype = dtype_of(count).name
-        inside = ctx.emit(LessOp, places(ctx, self.keys, dtype=dtype).value, reshaped(ctx, count, (batch, 1, 1, 1)))
-        if start is not None:
-            before = places(ctx, self.keys, dtype=dtype, start=1).value
-            from_start = ctx.emit(LessOp, reshaped(ctx, start, (batch, 1, 1, 1)), before)
-            inside = ctx.emit(LogicalAndOp, inside, from_start)
-        return masked(ctx, inside, self.query, self.outside)
-
-    def index(self, mask: SSAValue) -> SSAValue:
-        """A `mask_index`: raw, or lengths (batch), or ends and then starts (2 * batch)."""
-        shape, batch = shape_of(mask), shape_of(self.query)[0]
-        if len(shape) > 1:
-            return self.raw(mask)
-        if same_shape(shape, (batch,)):
-            return self.lengths(mask)
-        if same_shape(shape, (2 * batch,)):
-            ends, starts = _cut(self.ctx, mask, 0, 0, batch), _cut(self.ctx, mask, 0, batch, 2 * batch)
-            return self.lengths(ends, starts)
-        self.ctx.fail(f"a mask of {batch} sequences", str(list(shape)))
-
-    def causal(self, past: int, window: int = -1) -> SSAValue:
-        """Keys behind the query, or more than `window` before it, are left out."""
-        far = distance(self.ctx, shape_of(self.query)[2], self.keys, past)
-        return frontier(self.ctx, far, None if window < 0 else 1 - window, 0, self.query)[0]
-
-
-def _attended(ctx: Context, heads: Heads, bias: SSAValue | None, softcap: float = 0.0) -> tuple[SSAValue, SSAValue]:
-    """The result (batch, length, heads * size), and the product of query and key."""
-    own = dtype_of(heads[0])
-    query, key, value = (as_wide(ctx, tensor) for tensor in heads)
-    # Zero says that there is no scale, too.
-    scale = ctx.float("scale", 0.0) or None
-    scores = Scores(ctx, query, key, scale, softcap, bias)
-    result = merge_heads(ctx, weighted(ctx, scores.compute(), value))
-    return cast_to(ctx, result, own), cast_to(ctx, scores.steps[0], own)
-
-
-def attention(ctx: Context) -> tuple[SSAValue, ...]:
+def _attention(
+    x: Term, weight: Term, bias: Term | None, mask: Term | None, past: Term | None, more: Term | None, **attributes: Any
+) -> tuple[Term, ...]:
     """The input times the weights of query, key and value at once; present keys and values are one tensor."""
-    total = product(ctx, ctx.value(0), ctx.value(1))
-    if ctx.has(2):
-        total = ctx.emit(AddOp, total, ctx.value(2))
-    return projected_attention(ctx, total, 3, 4, 5)
+    return projected_attention(affine(products.matmul(x, weight), None, bias), mask, past, more, **attributes)
 
 
-def projected_attention(ctx: Context, total: SSAValue, index: int, past: int, score_bias: int) -> tuple[SSAValue, ...]:
-    """`attention` of query, key and value, which are one tensor; mask, past and bias are those inputs, if there."""
+def projected_attention(
+    total: Term,
+    mask: Term | None,
+    past: Term | None,
+    more: Term | None,
+    heads: int,
+    sizes: Sequence[int] | None,
+    scale: float,
+    causal: bool,
+    outside: float,
+) -> tuple[Term, ...]:
+    """`attention` of query, key and value, which are one tensor (batch, length, sizes); more: the bias of scores."""
+    ctx = cast(Context, total.ctx)
     ctx.only("do_rotary", 0)
     ctx.only("past_present_share_buffer", 0)
-    heads, hidden = ctx.int("num_heads", 0), shape_of(total)[2]
-    sizes = ctx.ints("qkv_hidden_sizes", None) or (hidden // 3,) * 3
-    starts = (0, sizes[0], sizes[0] + sizes[1])
-    query, key, value = (
-        split_heads(ctx, _cut(ctx, total, 2, start, start + size), heads)
-        for start, size in zip(starts, sizes, strict=True)
-    )
-    before = ctx.shape(past)[3] if ctx.has(past) else 0
-    if ctx.has(past):
-        key, value = (_joined(ctx, _at(ctx, ctx.value(past), 0, i), tensor) for i, tensor in enumerate((key, value)))
-    mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
-    bias = mask.index(ctx.value(index)) if ctx.has(index) else None
-    if ctx.is_one("unidirectional"):
-        bias = added(ctx, bias, mask.causal(before))
-    if ctx.has(score_bias):
-        bias = added(ctx, bias, as_wide(ctx, ctx.value(score_bias)))
-    result, _ = _attended(ctx, (query, key, value), bias)
+    first, second, third = sizes or (total.shape[2] // 3,) * 3
+    ends = (0, first, first + second, first + second + third)
+    query, key, value = (split_heads(cut(total, 2, begin, end), heads) for begin, end in pairwise(ends))
+    if past is not None:
+        key, value = (behind(element(past, 0, at), x) for at, x in enumerate((key, value)))
+    bias = _bias_of(query, key.shape[2], 0 if past is None else past.shape[3], mask, more, causal, outside)
+    # Zero says that there is no scale, too.
+    result = merge_heads(attended(query, key, value, bias, scale or None)[0])
     if not any(ctx.node.output[1:]):
         return (result,)
-    apart = [reshaped(ctx, tensor, (1, *shape_of(tensor))) for tensor in (key, value)]
-    return result, ctx.emit(ConcatenateOp, apart, axis=0)
+    return result, stack(key, value, axis=0)
 
 
-def multi_head_attention(ctx: Context) -> tuple[SSAValue, ...]:
-    """Query, key and value apart or packed, with biases, padding mask, bias and past."""
-    heads = ctx.int("num_heads", 0)
-    parts = _unpacked(ctx, heads)
-    if ctx.has(3):
-        parts = _biased(ctx, parts)
-    query, key, value = (split_heads(ctx, tensor, heads) if len(shape_of(tensor)) == 3 else tensor for tensor in parts)
-    past = [ctx.value(index) if ctx.has(index) else None for index in (6, 7)]
-    key, value = _joined(ctx, past[0], key), _joined(ctx, past[1], value)
-    before = 0 if past[0] is None else shape_of(past[0])[2]
-    mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
-    bias = mask.index(ctx.value(4)) if ctx.has(4) else None
-    if ctx.is_one("unidirectional"):
-        bias = added(ctx, bias, mask.causal(before))
-    if ctx.has(5):
-        bias = added(ctx, bias, as_wide(ctx, ctx.value(5)))
-    result, scores = _attended(ctx, (query, key, value), bias)
-    return result, key, value, scores
+def _multi_head_attention(
+    query: Term,
+    key: Term | None,
+    value: Term | None,
+    biases: Term | None,
+    mask: Term | None,
+    more: Term | None,
+    past_key: Term | None,
+    past_value: Term | None,
+    heads: int,
+    scale: float,
+    causal: bool,
+    outside: float,
+) -> tuple[Term, ...]:
+    """Query, key and value apart or packed, with biases, padding mask, bias of scores (`more`) and past."""
+    parts = _unpacked(query, key, value, heads)
+    parts = parts if biases is None else _biased(parts, biases)
+    query, key, value = (split_heads(x, heads) if len(x.shape) == 3 else x for x in parts)
+    key, value = behind(past_key, key), behind(past_value, value)
+    past = 0 if past_key is None else past_key.shape[2]
+    bias = _bias_of(query, key.shape[2], past, mask, more, causal, outside)
+    result, steps = attended(query, key, value, bias, scale or None)
+    return merge_heads(result), key, value, steps.product.to(query.dtype)
 
 
-def _unpacked(ctx: Context, heads: int) -> list[SSAValue]:
+def _unpacked(query: Term, key: Term | None, value: Term | None, heads: int) -> list[Term]:
     """Query, key and value, each (batch, length, hidden), or (batch, heads, length, size) as they are given."""
-    query = ctx.value(0)
-    if len(shape_of(query)) == 5:
+    if len(query.shape) == 5:
         # (batch, length, heads, 3, size)
-        return [ctx.emit(TransposeOp, _at(ctx, query, 3, part), axes=(0, 2, 1, 3)) for part in range(3)]
-    if not ctx.has(2):
-        # (batch, length, heads, 2, size)
-        packed = ctx.value(1)
-        if len(shape_of(packed)) != 5 or shape_of(packed)[2] != heads:
-            ctx.fail("a value, or keys and values packed", str(list(shape_of(packed))))
-        return [query, *(ctx.emit(TransposeOp, _at(ctx, packed, 3, part), axes=(0, 2, 1, 3)) for part in range(2))]
-    return [query, ctx.value(1), ctx.value(2)]
+        return [heads_first(element(query, 3, part)) for part in range(3)]
+    if key is not None and value is not None:
+        return [query, key, value]
+    # (batch, length, heads, 2, size)
+    if key is None or len(key.shape) != 5 or key.shape[2] != heads:
+        query.ctx.fail("a value, or keys and values packed", "none" if key is None else str(list(key.shape)))
+    return [query, *(heads_first(element(key, 3, part)) for part in range(2))]
 
 
-def _biased(ctx: Context, parts: list[SSAValue]) -> list[SSAValue]:
+def _biased(parts: Sequence[Term], biases: Term) -> list[Term]:
     """Each with its part of the biases, which follow each other."""
-    start, found = 0, list[SSAValue]()
-    for part in parts:
-        shape = shape_of(part)
-        size = shape[2] if len(shape) == 3 else shape[1] * shape[3]
-        bias = _cut(ctx, ctx.value(3), 0, start, start + size)
-        if len(shape) == 4:
-            bias = reshaped(ctx, bias, (shape[1], 1, shape[3]))
-        found.append(ctx.emit(AddOp, part, bias))
+    start, results = 0, list[Term]()
+    for x in parts:
+        *_, last = x.shape
+        size = last if len(x.shape) == 3 else x.shape[1] * last
+        bias = cut(biases, 0, start, start + size)
+        results.append(x + (bias if len(x.shape) == 3 else bias.reshape(x.shape[1], 1, last)))
         start += size
-    return found
+    return results
 
 
-def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:
+def _embed_layer_norm(
+    ctx: Context,
+    ids: Term,
+    segments: Term | None,
+    words: Term,
+    positions: Term,
+    kinds: Term | None,
+    gamma: Term,
+    beta: Term,
+    mask: Term | None,
+    places: Term | None,
+    epsilon: float,
+) -> tuple[Result | Term, ...]:
     """The sum of the embeddings of word, position and segment, normalised; how many of each mask's elements are set."""
-    ids = ctx.value(0)
-    batch, length = shape_of(ids)
-    if ctx.has(8):
-        positions = ctx.emit(TakeOp, ctx.value(3), ctx.value(8), axis=0)
-    else:
-        positions = _cut(ctx, ctx.value(3), 0, 0, length)
-    total = ctx.emit(AddOp, ctx.emit(TakeOp, ctx.value(2), ids, axis=0), positions)
-    if ctx.has(1) and ctx.has(4):
-        total = ctx.emit(AddOp, total, ctx.emit(TakeOp, ctx.value(4), ctx.value(1), axis=0))
-    result = ctx.emit(LayerNormOp, total, ctx.value(5), ctx.value(6), epsilon=ctx.float("epsilon", 1e-12))
+    batch, length = ids.shape
+    rows = cut(positions, 0, 0, length) if places is None else positions.apply(TakeOp, places, axis=0)
+    total = words.apply(TakeOp, ids, axis=0) + rows
+    if segments is not None and kinds is not None:
+        total = total + kinds.apply(TakeOp, segments, axis=0)
+    result = total.apply(LayerNormOp, gamma, beta, epsilon=epsilon)
     counts = filled(ctx, np.zeros((), np.int32), (batch,))
-    if ctx.has(7):
-        counts = cast_to(ctx, ctx.emit(SumOp, ctx.value(7), axis=(1,)), np.dtype(np.int32))
-    return result, counts, total
+    return result, counts if mask is None else mask.apply(SumOp, axis=(1,)).to("int32"), total
 
+
+_OF_SCORES: Mapping[str, Any] = {
+    "heads": Int(0, name="num_heads"),
+    "scale": Float(0.0),
+    "causal": Flag(False, name="unidirectional", others=False),
+    "outside": Float(-10000.0, name="mask_filter_value"),
+}
+OF_ATTENTION: Mapping[str, Any] = {**_OF_SCORES, "sizes": Ints(None, name="qkv_hidden_sizes")}
+"""The attributes of attention whose query, key and value come together."""
 
 MICROSOFT = {
-    "Attention": Converter(attention, unread={"rotary_embedding_dim": "of do_rotary"}),
-    "EmbedLayerNormalization": Converter(
-        embed_layer_norm, unread={"mask_index_type": "says the type of an output, which is int32"}
+    "Attention": row(
+        _attention,
+        "input weights bias? mask_index? past? attention_bias?",
+        unread={"rotary_embedding_dim": "of do_rotary"},
+        **OF_ATTENTION,
     ),
-    "MultiHeadAttention": Converter(multi_head_attention),
+    "EmbedLayerNormalization": row(
+        _embed_layer_norm,
+        "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? position_ids?",
+        unread={"mask_index_type": "says the type of an output, which is int32"},
+        epsilon=Float(1e-12),
+    ),
+    "MultiHeadAttention": row(
+        _multi_head_attention,
+        "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value?",
+        **_OF_SCORES,
+    ),
 }

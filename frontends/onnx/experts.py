@@ -15,11 +15,12 @@ from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.sorting import TopKOp
-from ...dialects.relay.transform import StridedSliceOp, TransposeOp
 from ..importing.converter import Converter
-from ..importing.products import product, transposed
 from ..importing.terms import Term, constant, sigmoid, wide_term
 from ..meanings.activations import gelu_tanh
+from ..meanings.moves import swap_last
+from ..meanings.products import matmul
+from ..meanings.slices import cut, split
 from .context import Context
 from .known import filled_value
 from .matmul_nbits import unpacked
@@ -97,9 +98,8 @@ def _mixture(ctx: Context, layer: Layer, shares: Term) -> SSAValue:
             ctx.fail("activation_type relu, gelu, silu, swiglu or identity", repr(kind))
     if kind != "swiglu" and (third := layer(rows, 2)) is not None:
         inner = inner * third
-    parts = _needed(ctx, layer(inner, 1))
-    columns = Term(ctx, ctx.emit(TransposeOp, shares.value, axes=(1, 0)))
-    total = (parts * columns.reshape(experts, rows.shape[1], 1)).sum(0)
+    outputs = _needed(ctx, layer(inner, 1))
+    total = (outputs * swap_last(shares).reshape(experts, rows.shape[1], 1)).sum(0)
     return total.reshape(*data.shape).to(ctx.dtype(0)).value
 
 
@@ -111,7 +111,7 @@ def _needed(ctx: Context, layer: Term | None) -> Term:
 
 def _products(ctx: Context, rows: Term, weight: Term, bias: int) -> Term:
     """The products (experts, tokens, outputs) with weights (experts, outputs, inputs), and biases, input `bias`."""
-    total = Term(ctx, product(ctx, rows.value, transposed(ctx, weight.value)))
+    total = matmul(rows, weight, transpose_right=True)
     if not ctx.has(bias):
         return total
     experts, outputs = ctx.shape(bias)
@@ -121,14 +121,14 @@ def _products(ctx: Context, rows: Term, weight: Term, bias: int) -> Term:
 def _swiglu(ctx: Context, inner: Term, layer: Layer, rows: Term) -> Term:
     """`G sigmoid(alpha G) (L + beta)` of a gate and a line: of one layer, every other of its outputs or its halves, or
     of two layers."""
-    units = inner.shape[-1]
+    axis, units = len(inner.shape) - 1, inner.shape[-1]
     match ctx.int("swiglu_fusion", 0):
         case 0:
             gate, line = inner, _needed(ctx, layer(rows, 2))
         case 1:
-            gate, line = (_part(ctx, inner, start, units, 2) for start in (0, 1))
+            gate, line = (cut(inner, axis, start, units, 2) for start in (0, 1))
         case 2:
-            gate, line = (_part(ctx, inner, start, start + units // 2, 1) for start in (0, units // 2))
+            gate, line = split(inner, axis, 2)
         case other:
             ctx.fail("swiglu_fusion 0, 1 or 2", str(other))
     limit = ctx.float("swiglu_limit", math.inf)
@@ -136,12 +136,6 @@ def _swiglu(ctx: Context, inner: Term, layer: Layer, rows: Term) -> Term:
         gate, line = gate.apply(MinimumOp, limit), line.clip(-limit, limit)
     alpha, beta = ctx.float("activation_alpha", 1.0), ctx.float("activation_beta", 0.0)
     return gate * sigmoid(gate * alpha) * (line + beta)
-
-
-def _part(ctx: Context, value: Term, begin: int, end: int, stride: int) -> Term:
-    axis = len(value.shape) - 1
-    cut = ctx.emit(StridedSliceOp, value.value, begin=(begin,), end=(end,), strides=(stride,), axes=(axis,))
-    return Term(ctx, cut)
 
 
 def _shares(ctx: Context, weights: int, normalized: bool) -> Term:

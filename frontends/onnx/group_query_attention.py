@@ -10,15 +10,24 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import RoundOp
-from ...dialects.relay.logic import LogicalAndOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TakeOp
+from ...dialects.relay.transform import PadOp, StridedSliceOp, TakeOp
 from ...dialects.sizes import Size, decide, proves, same
-from ..importing.attention import Scores, added, as_wide, cast_to, masked, weighted
 from ..importing.converter import Converter
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, maximum, places, term, where
+from ..importing.terms import Term, constant, maximum, places, term, where, wide
+from ..meanings.attention import (
+    added,
+    attended,
+    behind,
+    both,
+    masked,
+    merge_heads,
+    score_dtype,
+    split_heads,
+    visible,
+    within,
+)
 from ..meanings.indices import check_indices
-from .attention import merge_heads, split_heads
+from ..meanings.slices import cut
 from .context import Context
 from .rotary import turned
 
@@ -33,57 +42,46 @@ def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
     ctx.only("qk_output", 0)
     ctx.only("sliding_window_cache", 0)
     query, key, value = _heads(ctx)
-    cache = _Cache(ctx, shape_of(query)[2])
+    cache = _Cache(ctx, query.shape[2])
     check_indices(term(ctx, 5), [cache.extent], ignored=())
     if ctx.is_one("do_rotary"):
-        angles = cache.angles(shape_of(query)[3])
-        turn, interleaved = 2 * shape_of(angles[0])[-1], ctx.is_one("rotary_interleaved")
-        query, key = (turned(ctx, x, angles, interleaved, turn) for x in (query, key))
+        cos, sin = cache.angles(query.shape[3])
+        turn, interleaved = 2 * cos.shape[-1], ctx.is_one("rotary_interleaved")
+        query, key = (turned(x, cos, sin, interleaved, turn) for x in (query, key))
     (key, real_key), (value, real_value) = cache.joined(key, 3, "k"), cache.joined(value, 4, "v")
-    own, query = dtype_of(query), as_wide(ctx, query)
-    bias = cache.mask(query)
-    if ctx.has(10):
-        bias = added(ctx, bias, _scores_bias(ctx, cache.extent))
-    scale, softcap = ctx.float("scale", 0.0) or None, ctx.float("softcap", 0.0)
+    bias = added(cache.mask(query), _scores_bias(ctx, cache.extent) if ctx.has(10) else None)
     # A window of no keys leaves nothing, which is 0.
-    empty = ctx.int("local_window_size", -1) == 0
-    scores = Scores(ctx, query, real_key, scale, softcap, bias, may_be_empty=empty, sink=_sink(ctx, query))
-    result = merge_heads(ctx, weighted(ctx, scores.compute(), real_value))
-    return cast_to(ctx, result, own), key, value
+    options = {"may_be_empty": ctx.int("local_window_size", -1) == 0, "sink": _sink(ctx, query)}
+    scale, softcap = ctx.float("scale", 0.0) or None, ctx.float("softcap", 0.0)
+    result, _ = attended(query, real_key, real_value, bias, scale, softcap=softcap, **options)
+    return merge_heads(result).value, key.value, value.value
 
 
-def _heads(ctx: Context) -> list[SSAValue]:
+def _heads(ctx: Context) -> list[Term]:
     """Query, key and value (batch, heads, length, size), which may come in one tensor."""
     heads, key_heads = ctx.int("num_heads", 0), ctx.int("kv_num_heads", 0)
-    parts = [ctx.value(0), *(ctx.value(index) for index in (1, 2) if ctx.has(index))]
+    parts = [term(ctx, 0), *(term(ctx, index) for index in (1, 2) if ctx.has(index))]
     if len(parts) == 1:
         size = ctx.shape(0)[2] // max(heads + 2 * key_heads, 1)
         ends = (0, heads * size, (heads + key_heads) * size, (heads + 2 * key_heads) * size)
-        parts = [
-            ctx.emit(StridedSliceOp, parts[0], begin=(begin,), end=(end,), axes=(2,)) for begin, end in pairwise(ends)
-        ]
-    counts = (heads, key_heads, key_heads)
-    return [split_heads(ctx, part, count) for part, count in zip(parts, counts, strict=True)]
+        parts = [cut(parts[0], 2, *bounds) for bounds in pairwise(ends)]
+    return [split_heads(part, count) for part, count in zip(parts, (heads, key_heads, key_heads), strict=True)]
 
 
-def _sink(ctx: Context, query: SSAValue) -> SSAValue | None:
+def _sink(ctx: Context, query: Term) -> Term | None:
     """The score (1, heads, 1, 1) of a key without a value, if there is one: `head_sink`, or 0."""
-    heads, smooth = shape_of(query)[1], ctx.int("smooth_softmax", 0) > 0
+    heads, smooth = query.shape[1], ctx.int("smooth_softmax", 0) > 0
     if ctx.has(11):
         ctx.require_shape(11, (heads,), "a head_sink")
-        return term(ctx, 11).to(dtype_of(query)).reshape(1, heads, 1, 1).value
-    if smooth:
-        return ctx.constant(np.zeros((1, heads, 1, 1), dtype_of(query)), "sink")
-    return None
+        return term(ctx, 11).to(score_dtype(query)).reshape(1, heads, 1, 1)
+    return constant(ctx, np.zeros((1, heads, 1, 1), score_dtype(query)), "sink") if smooth else None
 
 
-def _scores_bias(ctx: Context, keys: int) -> SSAValue:
+def _scores_bias(ctx: Context, keys: int) -> Term:
     """Input 10, (.., queries, total_sequence_length), for all places of the cache."""
-    bias = as_wide(ctx, ctx.value(10))
-    missing = keys - shape_of(bias)[3]
-    if same(missing, 0):
-        return bias
-    return ctx.emit(PadOp, bias, ctx.scalar(0.0, bias), pad_width=(*[0] * 7, missing))
+    bias = wide(term(ctx, 10))
+    missing = keys - bias.shape[3]
+    return bias if same(missing, 0) else bias.apply(PadOp, 0.0, pad_width=(*[0] * 7, missing))
 
 
 @dataclass
@@ -132,86 +130,77 @@ class _Cache:
         """Of each row where its new keys stand: (batch, 1)."""
         return maximum(self.counts - self.length, 0)
 
-    def positions(self) -> SSAValue:
+    def positions(self) -> Term:
         """Of the new keys, (batch, length): those of `position_ids`, of a first prompt from the first of all on."""
         steps = places(self.ctx, self.length, 2, 1)
-        following = (self.starts + steps).value
+        following = self.starts + steps
         if not self.ctx.has(9):
             return following
-        given = term(self.ctx, 9).to("int64")
-        (batch, length), first = given.shape, Term(self.ctx, self._corner(given.value))
-        from_first = first + Term(self.ctx, following) * 0 + steps
+        stated = term(self.ctx, 9).to("int64")
+        first = stated.apply(StridedSliceOp, begin=(0, 0), end=(1, 1), axes=(0, 1))
+        from_first = first + following * 0 + steps
         prompt = True if not self.ctx.has(3) else None
         if prompt is None and self.total is not None:
             prompt = decide(self.total, "==", self.length)
         if prompt is None:
             total = term(self.ctx, 6).to("int64").reshape(1, 1)
-            return where(total.equal(total.number(self.length)), from_first, given.reshape(batch, length)).value
-        return from_first.value if prompt else given.value
+            return where(total.equal(total.number(self.length)), from_first, stated)
+        return from_first if prompt else stated
 
-    def _corner(self, value: SSAValue) -> SSAValue:
-        return self.ctx.emit(StridedSliceOp, value, begin=(0, 0), end=(1, 1), axes=(0, 1))
-
-    def angles(self, size: int) -> list[SSAValue]:
+    def angles(self, size: int) -> list[Term]:
         """Cosine and sine of the new keys, (batch, 1, length, size / 2)."""
         ctx, positions = self.ctx, self.positions()
-        batch, length = shape_of(positions)
-        tables = [ctx.emit(TakeOp, ctx.value(index), positions, axis=0) for index in (7, 8)]
-        half = shape_of(tables[0])[-1]
+        batch, length = positions.shape
+        tables = [term(ctx, index).apply(TakeOp, positions, axis=0) for index in (7, 8)]
+        half = tables[0].shape[-1]
         if proves(2 * half, ">", size):
             ctx.fail(f"caches of at most {size // 2} columns", str(half))
-        return [Term(ctx, table).reshape(batch, 1, length, half).value for table in tables]
+        return [table.reshape(batch, 1, length, half) for table in tables]
 
-    def joined(self, value: SSAValue, index: int, which: str) -> tuple[SSAValue, SSAValue]:
+    def joined(self, x: Term, index: int, which: str) -> tuple[Term, Term]:
         """Keys or values with those of the past, input `index`: as they are kept, and as numbers to compute with."""
         ctx, mode = self.ctx, self.ctx.word(f"{which}_quant_type", "NONE")
-        own = ctx.dtype(index) if ctx.has(index) else dtype_of(value)
-        if mode not in ("NONE", *_QUANTIZED) or (mode == "NONE") != (own == dtype_of(value)):
+        own = ctx.dtype(index) if ctx.has(index) else x.dtype
+        if mode not in ("NONE", *_QUANTIZED) or (mode == "NONE") != (own == x.dtype):
             ctx.fail(f"{which}_quant_type that fits a cache of {own}", repr(mode))
         if mode == "NONE":
-            kept = self._behind_past(value, index)
-            return kept, as_wide(ctx, kept)
+            kept = self._behind_past(x, index)
+            return kept, kept
         if own != np.int8 or ctx.int("kv_cache_bit_width", 8) != 8:
             ctx.fail("a quantised cache of int8", f"{own} of {ctx.int('kv_cache_bit_width', 8)} bits")
         scale = term(ctx, 12 + "kv".index(which))
-        heads, size = shape_of(value)[1], shape_of(value)[3]
+        heads, size = x.shape[1], x.shape[3]
         scale = scale.reshape(1, 1, 1, 1) if mode == "PER_TENSOR" else scale.reshape(1, heads, 1, size)
-        steps = (Term(ctx, as_wide(ctx, value)) / scale).apply(RoundOp).clip(-128.0, 127.0).to("int8")
-        kept = self._behind_past(steps.value, index)
-        return kept, (Term(ctx, kept).to("float32") * scale).value
+        kept = self._behind_past((wide(x) / scale).apply(RoundOp).clip(-128.0, 127.0).to("int8"), index)
+        return kept, kept.to("float32") * scale
 
-    def _behind_past(self, value: SSAValue, index: int) -> SSAValue:
+    def _behind_past(self, new: Term, index: int) -> Term:
         if not self.ctx.has(index):
-            return value
-        past, new = term(self.ctx, index), Term(self.ctx, value)
-        here, batch = places(self.ctx, self.extent, 2, 1), new.shape[0]
-        wide = (batch, 1, self.extent, 1)
-        before = (here < self.starts).reshape(*wide)
-        filled = (here < self.counts).reshape(*wide)
+            return new
+        past, here = term(self.ctx, index), places(self.ctx, self.extent, 2, 1)
+        spread = (new.shape[0], 1, self.extent, 1)
+        before = (here < self.starts).reshape(*spread)
+        filled = (here < self.counts).reshape(*spread)
         if same(self.length, 1):
             room = self.extent - self.past
             kept = past if same(room, 0) else past.apply(PadOp, 0, pad_width=(0, 0, 0, 0, 0, room, 0, 0))
-            return where(before, kept, where(filled, new, 0)).value
-        both = Term(self.ctx, self.ctx.emit(ConcatenateOp, [past.value, new.value], axis=2))
+            return where(before, kept, where(filled, new, 0))
         source = where(here < self.starts, here, here - self.starts + self.past)
-        row = both.apply(TakeOp, source, axis=2, batch_dims=1)
-        return where((here < self.starts + self.length).reshape(*wide), row, 0).value
+        row = behind(past, new).apply(TakeOp, source, axis=2, batch_dims=1)
+        return where((here < self.starts + self.length).reshape(*spread), row, 0)
 
-    def mask(self, query: SSAValue) -> SSAValue:
-        """The bias of scores like those of `query`: minus infinity for keys that a query does not see."""
-        ctx, (batch, _, queries, _) = self.ctx, shape_of(query)
-        window = ctx.int("local_window_size", -1)
-        here = places(ctx, self.extent, 4, 3)
-        seen = here < self.counts.reshape(batch, 1, 1, 1)
-        if ctx.int("causal", 1) == 1:
-            own = places(ctx, queries, 4, 2)
-            own = own + self.starts.reshape(batch, 1, 1, 1) if ctx.has(3) else own
-            seen = seen.apply(LogicalAndOp, here < own + 1)
-            if window >= 0:
-                seen = seen.apply(LogicalAndOp, here > own - window)
-        elif window >= 0:
+    def mask(self, query: Term) -> Term:
+        """The bias of the scores of queries: minus infinity for keys that they do not see."""
+        ctx, (batch, _, queries, _) = self.ctx, query.shape
+        window, causal = ctx.int("local_window_size", -1), ctx.int("causal", 1) == 1
+        if window >= 0 and not causal:
             ctx.fail("a local_window_size of -1 where causal is 0", str(window))
-        return masked(ctx, seen.value, query)
+        offset = self.starts.reshape(batch, 1, 1, 1) if ctx.has(3) else 0
+        at_least = 1 - window if window >= 0 else None
+        frontier = visible(ctx, queries, self.extent, at_least, 0, offset) if causal else None
+        seen = both(within(self.extent, self.counts.reshape(batch)), frontier and frontier.seen)
+        assert seen is not None
+        return masked(seen, score_dtype(query))
 
 
 MICROSOFT = {

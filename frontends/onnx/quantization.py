@@ -16,8 +16,10 @@ from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, 
 from ...dialects.sizes import broadcast_sizes, ceil_div, same, same_shape
 from ...support.dtypes import SMALL, is_float
 from ..importing.converter import Converter
-from ..importing.products import matrices, reshaped
+from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
+from ..meanings.products import matrices
 from .context import Context
 from .quantized_windows import convolution
 from .tensors import dtype_of as dtype_of_code
@@ -189,7 +191,8 @@ def conv_integer(ctx: Context) -> SSAValue:
 def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, right_zero: SSAValue) -> SSAValue:
     """numpy's matmul of integers above their zero points, one number each or one per row of the left, column of the
     right: qnn.dense on the transposed weight when that is 2-d, else qnn.batch_matmul."""
-    left, right, gone = matrices(ctx, left, right)
+    a, b, gone = matrices(Term(ctx, left), Term(ctx, right))
+    left, right = a.value, b.value
     unit = ctx.constant(np.ones((), np.float32), "scale")
     *batch, m, k = shape_of(left)
     n = shape_of(right)[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -16,10 +17,11 @@ from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.reduce import MaxOp, MeanOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ..importing.converter import Converter, Result, convert_all_parts
+from ..importing.rows import row
 from ..importing.tensor import Tensor, shape_of
-from ..importing.terms import Term, places
+from ..importing.terms import Term, places, term
 from .activations import along_axis
-from .attention_microsoft import projected_attention
+from .attention_microsoft import OF_ATTENTION, projected_attention
 from .context import Context
 from .quantization import (
     dequantize_linear,
@@ -160,13 +162,13 @@ def dynamic_quantize_matmul(ctx: Context) -> SSAValue:
     return _as_floats(ctx, total, ctx.emit(ew.MultiplyOp, scale, scale_of(ctx, 2)), 4)
 
 
-def qattention(ctx: Context) -> tuple[SSAValue, ...]:
+def qattention(ctx: Context, **attributes: Any) -> tuple[Term, ...]:
     """Attention whose input and weight, of query, key and value at once, are quantised."""
     total = product(ctx, ctx.value(0), ctx.value(1), zero_point_of(ctx, 6), zero_point_of(ctx, 7))
     scale = ctx.emit(ew.MultiplyOp, _one(ctx, scale_of(ctx, 3)), _one(ctx, scale_of(ctx, 4)))
     total = _as_floats(ctx, total, scale, 2)
-    # It has 9 inputs: none is added to the scores.
-    return projected_attention(ctx, total, 5, 8, 9)
+    mask, past = (term(ctx, index) if ctx.has(index) else None for index in (5, 8))
+    return projected_attention(Term(ctx, total), mask, past, None, **attributes)
 
 
 def convolution(ctx: Context) -> SSAValue:
@@ -223,7 +225,7 @@ MICROSOFT = {
     "DynamicQuantizeLSTM": Converter(dynamic_quantize_lstm),
     "DynamicQuantizeMatMul": Converter(dynamic_quantize_matmul),
     "MatMulIntegerToFloat": Converter(matmul_integer_to_float),
-    "QAttention": Converter(qattention),
+    "QAttention": row(qattention, **OF_ATTENTION),
     "QGemm": Converter(qgemm),
     "QLinearAdd": binary(qe.AddOp),
     "QLinearAveragePool": Converter(average_pool),

@@ -2,103 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any, cast
 
-import numpy as np
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
-from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp, TakeOp
-from ..importing.converter import Converter
-from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import term
+from ...dialects.relay.transform import ExpandDimsOp, TakeOp
+from ..importing.attributes import Flag, Int
+from ..importing.rows import row
+from ..importing.terms import Term, places
 from ..meanings.indices import check_indices
+from ..meanings.moves import concatenate, stack
+from ..meanings.slices import cut
 from .context import Context
 
 
-def turned(ctx: Context, x: SSAValue, angles: Sequence[SSAValue], interleaved: bool, size: int) -> SSAValue:
-    """`x` (.., features) whose first `size` features are turned; `angles` are cosine and sine (.., size / 2).
+def turned(x: Term, cos: Term, sin: Term, interleaved: bool, size: int) -> Term:
+    """`x` (.., features) whose first `size` features are turned by angles (.., size / 2).
 
     A pair are neighbours if `interleaved`, else features half of `size` apart.
     """
-    rank, features = len(shape_of(x)), shape_of(x)[-1]
-    cos, sin = angles
-
-    def part(begin: int, end: int, stride: int = 1) -> SSAValue:
-        return ctx.emit(StridedSliceOp, x, begin=(begin,), end=(end,), strides=(stride,), axes=(rank - 1,))
-
+    axis, features = len(x.shape) - 1, x.shape[-1]
     half = size // 2
-    first, second = (part(0, size, 2), part(1, size, 2)) if interleaved else (part(0, half), part(half, size))
-    real = ctx.emit(SubtractOp, ctx.emit(MultiplyOp, first, cos), ctx.emit(MultiplyOp, second, sin))
-    imaginary = ctx.emit(AddOp, ctx.emit(MultiplyOp, first, sin), ctx.emit(MultiplyOp, second, cos))
+    ends = ((0, size, 2), (1, size, 2)) if interleaved else ((0, half), (half, size))
+    first, second = (cut(x, axis, *bounds) for bounds in ends)
+    pair = first * cos - second * sin, first * sin + second * cos
     if interleaved:
-        pair = [ctx.emit(ExpandDimsOp, value, axis=rank) for value in (real, imaginary)]
-        both = ctx.emit(ConcatenateOp, pair, axis=rank)
-        parts = [ctx.emit(ReshapeOp, both, newshape=(*shape_of(x)[:-1], size))]
-    else:
-        parts = [real, imaginary]
-    if size < features:
-        parts.append(part(size, features))
-    return parts[0] if len(parts) == 1 else ctx.emit(ConcatenateOp, parts, axis=rank - 1)
+        pair = (stack(*pair, axis=-1).reshape(*x.shape[:-1], size),)
+    rest = [cut(x, axis, size, features)] if size < features else []
+    return concatenate(*pair, *rest, axis=axis) if len(pair) + len(rest) > 1 else pair[0]
 
 
-def rotary(ctx: Context, x: SSAValue, cos: SSAValue, sin: SSAValue, positions: SSAValue | None) -> SSAValue:
+def _rotary(
+    x: Term, cos: Term, sin: Term, positions: Term | None, heads: int, interleaved: bool, size: int, by_cache: bool
+) -> Term:
     """`x` (batch, heads, length, size) or (batch, length, heads * size).
 
     The caches are (places, size / 2), of which `positions` (batch, length) are taken, or (batch, length, size / 2).
+    size: of the features that are turned; 0 are all. by_cache: true if, without a number of heads, the caches say it.
     """
-    shape = shape_of(x)
-    heads = ctx.int("num_heads", 0)
+    shape, axis = x.shape, 1
     if len(shape) == 3:
+        if by_cache and not heads and not size:
+            heads = shape[2] // (2 * cos.shape[1])
         if heads < 1 or shape[2] % heads:
-            ctx.fail(f"a hidden size that num_heads={heads} share", str(shape[2]))
-        x = ctx.emit(ReshapeOp, x, newshape=(*shape[:2], heads, shape[2] // heads))
-    axis = 2 if len(shape) == 3 else 1
-    size = ctx.int("rotary_embedding_dim", 0) or shape_of(x)[3]
-    angles: list[SSAValue] = []
+            x.ctx.fail(f"a hidden size that num_heads={heads} share", str(shape[2]))
+        x, axis = x.reshape(*shape[:2], heads, shape[2] // heads), 2
+    size = size or x.shape[3]
+    angles: list[Term] = []
     for cache in (cos, sin):
-        if positions is not None:
-            cache = ctx.emit(TakeOp, cache, positions, axis=0)
-        if shape_of(cache)[-1] != size // 2 or len(shape_of(cache)) != 3:
-            ctx.fail(f"caches of {size // 2} columns", str(list(shape_of(cache))))
-        angles.append(ctx.emit(ExpandDimsOp, cache, axis=axis))
-    result = turned(ctx, x, angles, ctx.is_one("interleaved"), size)
-    return reshaped(ctx, result, shape)
+        cache = cache if positions is None else cache.apply(TakeOp, positions, axis=0)
+        if cache.shape[-1] != size // 2 or len(cache.shape) != 3:
+            x.ctx.fail(f"caches of {size // 2} columns", str(list(cache.shape)))
+        angles.append(cache.apply(ExpandDimsOp, axis=axis))
+    return turned(x, *angles, interleaved=interleaved, size=size).reshape(*shape)
 
 
-def rotary_embedding(ctx: Context) -> SSAValue:
-    ctx.require_shape(2, ctx.shape(1), "sines as many as cosines")
-    positions = ctx.value(3) if ctx.has(3) else None
+def _rotary_embedding(
+    ctx: Context, x: Term, cos: Term, sin: Term, positions: Term | None, heads: int, interleaved: bool, size: int
+) -> Term:
+    ctx.require_shape(2, cos.shape, "sines as many as cosines")
     if positions is not None:
-        check_indices(term(ctx, 3), ctx.shape(1)[:1])
-    return rotary(ctx, ctx.value(0), ctx.value(1), ctx.value(2), positions)
+        check_indices(positions, cos.shape[:1])
+    return _rotary(x, cos, sin, positions, heads, interleaved, size, by_cache=False)
 
 
-def microsoft_rotary_embedding(ctx: Context) -> SSAValue:
+def _rotary_of_microsoft(
+    x: Term, positions: Term, cos: Term, sin: Term, heads: int, interleaved: bool, size: int
+) -> Term:
     """Positions come second: (batch, length), or the first of the length, for all."""
+    ctx = cast(Context, x.ctx)
     ctx.only("is_packed_batching", 0)
     ctx.only("scale", 1.0)
-    x, positions = ctx.value(0), ctx.value(1)
-    shape = shape_of(x)
-    length = shape[1] if len(shape) == 3 else shape[2]
-    if shape_of(positions) in ((1,), ()):
-        steps = ctx.constant(np.arange(length, dtype=dtype_of(positions)).reshape(1, length), "places")
-        positions = ctx.emit(AddOp, reshaped(ctx, positions, (1, 1)), steps)
-    if ctx.int("num_heads", 0) == 0 and len(shape) == 3 and not ctx.int("rotary_embedding_dim", 0):
-        # Without a number of heads, the caches say how large one is.
-        size = 2 * ctx.shape(2)[1]
-        apart = ctx.emit(ReshapeOp, x, newshape=(*shape[:2], shape[2] // size, size))
-        angles = [
-            ctx.emit(ExpandDimsOp, ctx.emit(TakeOp, ctx.value(index), positions, axis=0), axis=2) for index in (2, 3)
-        ]
-        return reshaped(ctx, turned(ctx, apart, angles, ctx.is_one("interleaved"), size), shape)
-    return rotary(ctx, x, ctx.value(2), ctx.value(3), positions)
+    if positions.shape in ((1,), ()):
+        length = x.shape[1] if len(x.shape) == 3 else x.shape[2]
+        positions = positions.reshape(1, 1) + places(ctx, length, 2, 1, positions.dtype.name)
+    return _rotary(x, cos, sin, positions, heads, interleaved, size, by_cache=True)
 
 
+_ATTRIBUTES: Mapping[str, Any] = {
+    "heads": Int(0, name="num_heads"),
+    "interleaved": Flag(False, others=False),
+    "size": Int(0, name="rotary_embedding_dim"),
+}
 TABLE = {
-    "RotaryEmbedding": Converter(rotary_embedding),
+    "RotaryEmbedding": row(_rotary_embedding, "X cos_cache sin_cache position_ids?", **_ATTRIBUTES),
 }
 MICROSOFT = {
-    "RotaryEmbedding": Converter(microsoft_rotary_embedding),
+    "RotaryEmbedding": row(_rotary_of_microsoft, "input position_ids cos_cache sin_cache", **_ATTRIBUTES),
 }

@@ -2,77 +2,69 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from typing import Any
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.linear_algebra import EinsumOp
 from ...dialects.relay.matmul import MatmulOp
-from ...dialects.relay.transform import TransposeOp
-from ..importing import products
-from ..importing.converter import Converter
-from ..importing.tensor import shape_of
-from ..importing.terms import Term, maximum
+from ..importing.attributes import Flag, Word
+from ..importing.rows import row
+from ..importing.terms import Term, maximum, sigmoid, tanh, term
+from ..meanings import products
+from ..meanings.einsum import einsum
+from ..meanings.moves import swap_last
 from .context import Context
 
 
-def matmul(ctx: Context) -> SSAValue:
+def _matmul(ctx: Context, left: Term, right: Term, transpose_left: bool, transpose_right: bool) -> Term:
     """Of two matrices; a constant right one is nn.dense's, transposed if need be."""
-    left, right = ctx.value(0), ctx.value(1)
-    if len(shape_of(left)) != 2 or len(shape_of(right)) != 2:
-        ctx.fail("two matrices", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
+    if len(left.shape) != 2 or len(right.shape) != 2:
+        ctx.fail("two matrices", f"shapes {list(left.shape)} and {list(right.shape)}")
     if not ctx.conversion.dense:
-        transposes = {name: ctx.flag(name) for name in ("transpose_a", "transpose_b")}
-        return ctx.emit(MatmulOp, left, right, **transposes)
-    if ctx.flag("transpose_a"):
-        left = ctx.emit(TransposeOp, left, axes=(1, 0))
-    return products.dense(ctx, left, right, ctx.flag("transpose_b"))
+        return left.apply(MatmulOp, right, transpose_a=transpose_left, transpose_b=transpose_right)
+    return products.dense(swap_last(left) if transpose_left else left, right, outputs_first=transpose_right)
 
 
-def batch_matmul(ctx: Context) -> SSAValue:
-    left, right = ctx.value(0), ctx.value(1)
-    if min(len(shape_of(left)), len(shape_of(right))) < 2:
-        ctx.fail("matrices", f"shapes {list(shape_of(left))} and {list(shape_of(right))}")
-    left, right = (
-        products.transposed(ctx, value) if ctx.flag(name) else value
-        for name, value in (("adj_x", left), ("adj_y", right))
-    )
-    return products.product(ctx, left, right)
+def _batch_matmul(left: Term, right: Term, transpose_left: bool, transpose_right: bool) -> Term:
+    if min(len(left.shape), len(right.shape)) < 2:
+        left.ctx.fail("matrices", f"shapes {list(left.shape)} and {list(right.shape)}")
+    return products.matmul(left, right, transpose_left, transpose_right)
 
 
-def fused_matmul(ctx: Context) -> SSAValue:
+def _fused_matmul(ctx: Context, left: Term, right: Term, transpose_left: bool, transpose_right: bool) -> Term:
     """With a bias and an activation, as TensorFlow's own optimiser puts them together."""
-    result = matmul(ctx)
+    result = _matmul(ctx, left, right, transpose_left, transpose_right)
     fused = ctx.attribute("fused_ops")
     steps = [] if fused is None else [name.decode() for name in fused.list.s]
     for name in steps:
         match name:
             case "BiasAdd":
-                result = ctx.emit(ew.AddOp, result, ctx.value(2))
+                result = result + term(ctx, 2)
             case "Relu":
-                result = ctx.emit(ew.ReluOp, result)
+                result = result.apply(ew.ReluOp)
             case "Relu6":
-                result = ctx.emit(ew.ClipOp, result, a_min=0.0, a_max=6.0)
+                result = result.clip(0.0, 6.0)
             case "LeakyRelu":
-                x = Term(ctx, result)
-                result = maximum(x, x * ctx.float("leakyrelu_alpha", 0.2)).value
+                result = maximum(result, result * ctx.float("leakyrelu_alpha", 0.2))
             case "Tanh":
-                result = ctx.emit(ew.TanhOp, result)
+                result = tanh(result)
             case "Sigmoid":
-                result = ctx.emit(ew.SigmoidOp, result)
+                result = sigmoid(result)
             case _:
                 ctx.fail("fused operators BiasAdd, Relu, Relu6, LeakyRelu, Tanh or Sigmoid", name)
     return result
 
 
-def einsum(ctx: Context) -> SSAValue:
-    return ctx.emit(EinsumOp, ctx.values(), equation=ctx.word("equation", ""))
+def _transposes(left: str, right: str) -> dict[str, Any]:
+    return {"transpose_left": Flag(False, name=left), "transpose_right": Flag(False, name=right)}
 
 
+_OF_MATRICES, _OF_BATCHES = _transposes("transpose_a", "transpose_b"), _transposes("adj_x", "adj_y")
+_batches = row(_batch_matmul, "x y", **_OF_BATCHES)
 TABLE = {
-    "BatchMatMul": Converter(batch_matmul),
-    "BatchMatMulV2": Converter(batch_matmul),
-    "BatchMatMulV3": Converter(batch_matmul),
-    "Einsum": Converter(einsum),
-    "MatMul": Converter(matmul),
-    "_FusedMatMul": Converter(fused_matmul),
+    "BatchMatMul": _batches,
+    "BatchMatMulV2": _batches,
+    "BatchMatMulV3": _batches,
+    "Einsum": row(einsum, "inputs*", equation=Word("")),
+    "MatMul": row(_matmul, "a b", **_OF_MATRICES),
+    "_FusedMatMul": row(_fused_matmul, "a b", **_OF_MATRICES),
 }

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from ...dialects.relay.transform import ConcatenateOp
-from ..importing import products
 from ..importing.attributes import Flag, Float
 from ..importing.rows import row
 from ..importing.terms import Term, sigmoid, tanh
+from ..meanings.moves import concatenate
+from ..meanings.products import dense
 from ..meanings.slices import split
 
 
 def _product(left: Term, right: Term, weights: Term, bias: Term) -> Term:
     """Two parts of rows beside each other, times weights, and a bias."""
-    rows = left.ctx.emit(ConcatenateOp, [left.value, right.value], axis=1)
-    return Term(left.ctx, products.dense(left.ctx, rows, weights.value, False)) + bias
+    return dense(concatenate(left, right, axis=1), weights, outputs_first=False) + bias
 
 
 def lstm_cell(

@@ -10,12 +10,12 @@ import numpy as np
 from ...dialects.relay.indexing import UnravelIndexOp
 from ...dialects.relay.transform import TransposeOp
 from ...support.dtypes import Array
-from ..importing import products
 from ..importing.attributes import Flag
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, constant, term
 from ..meanings.indices import take
+from ..meanings.products import matmul
 from ..meanings.scatters import Segments, scatter_into_zeros, scatter_nd, segment_mean, segment_sum, sparse_to_dense
 from .context import Context
 
@@ -28,11 +28,7 @@ def _dense_matmul(
     if len(shape) != 2 or len(right.shape) != 2:
         ctx.fail("two matrices", f"{list(shape)} and {list(right.shape)}")
     left = scatter_into_zeros(points, values, shape)
-    operands = [
-        products.transposed(ctx, x.value) if turned else x.value
-        for x, turned in ((left, adjoint_a), (right, adjoint_b))
-    ]
-    return Term(ctx, products.product(ctx, *operands))
+    return matmul(left, right, adjoint_a, adjoint_b)
 
 
 def _dense_add(ctx: Context, points: Term, values: Term) -> Term:

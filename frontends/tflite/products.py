@@ -6,11 +6,13 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.transform import ReshapeOp
-from ..importing.converter import Converter
-from ..importing.products import dense, product, reshaped, transposed
+from ..importing.attributes import Flag
+from ..importing.products import reshaped
+from ..importing.rows import row
 from ..importing.tensor import shape_of
+from ..importing.terms import Term
+from ..meanings.products import dense, matmul
 from .activations import fused
 from .context import Context
 
@@ -34,24 +36,15 @@ def shaped_back(ctx: Context, result: SSAValue) -> SSAValue:
     return reshaped(ctx, result, (*ctx.shape(0)[:-1], shape_of(result)[1]))
 
 
-def fully_connected(ctx: Context) -> SSAValue:
-    """A reshape to rows, nn.dense, nn.bias_add."""
-    result = dense(ctx, rows_of(ctx), ctx.value(1), True)
-    if ctx.has(2):
-        result = ctx.emit(BiasAddOp, result, ctx.value(2))
-    return shaped_back(ctx, fused(ctx, result))
-
-
-def batch_matmul(ctx: Context) -> SSAValue:
-    left, right = ctx.value(0), ctx.value(1)
-    if ctx.flag("AdjX"):
-        left = transposed(ctx, left)
-    if ctx.flag("AdjY"):
-        right = transposed(ctx, right)
-    return product(ctx, left, right)
+def _fully_connected(ctx: Context, x: Term, weight: Term, bias: Term | None) -> SSAValue:
+    """`dense` of rows."""
+    rows = dense(Term(ctx, rows_of(ctx)), weight, bias, outputs_first=True)
+    return shaped_back(ctx, fused(ctx, rows.value))
 
 
 TABLE = {
-    "BATCH_MATMUL": Converter(batch_matmul),
-    "FULLY_CONNECTED": Converter(fully_connected),
+    "BATCH_MATMUL": row(
+        matmul, "x y", transpose_left=Flag(False, name="AdjX"), transpose_right=Flag(False, name="AdjY")
+    ),
+    "FULLY_CONNECTED": row(_fully_connected, "input weights bias?"),
 }

@@ -16,9 +16,10 @@ from ...dialects.relay.qnn_products import Conv2DOp as QnnConv2DOp
 from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ...dialects.relay.transform import BroadcastToOp
 from ..importing.converter import Converter
-from ..importing.products import reshaped, transposed
+from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term
+from ..meanings.moves import swap_last
 from .context import Context
 from .fixed_point import activation_range, centred, multiplied, multiplied_wide, out_scale, saturated, scale_of
 from .products import rows_of, shaped_back
@@ -130,11 +131,8 @@ def fully_connected(ctx: Context) -> SSAValue:
 
 
 def batch_matmul(ctx: Context) -> SSAValue:
-    left, right = ctx.value(0), ctx.value(1)
-    if ctx.flag("AdjX"):
-        left = transposed(ctx, left)
-    if ctx.flag("AdjY"):
-        right = transposed(ctx, right)
+    sides = zip((term(ctx, 0), term(ctx, 1)), ("AdjX", "AdjY"), strict=True)
+    left, right = ((swap_last(x) if ctx.flag(name) else x).value for x, name in sides)
     (*left_batch, m, _), (*right_batch, _, n) = shape_of(left), shape_of(right)
     batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))
 

@@ -15,9 +15,9 @@ from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.transform import ConcatenateOp, SqueezeOp
 from ..importing.converter import Converter
-from ..importing.products import dense
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sigmoid, sqrt
+from ..meanings.products import dense
 from ..meanings.recurrent import lstm_step
 from ..meanings.slices import split
 from .activations import TANH, fused
@@ -32,7 +32,7 @@ _MOST_STEPS = 4096
 def times(ctx: Context, x: SSAValue, index: int) -> Term:
     """Rows times the weight (units, columns) in input `index`; for one of 8 bits rows are quantised on the way."""
     if not ctx.quantized(index):
-        return Term(ctx, dense(ctx, x, ctx.value(index), True))
+        return dense(Term(ctx, x), Term(ctx, ctx.value(index)), outputs_first=True)
     none, one = ctx.number(0, "int32"), ctx.number(1, "float32")
     if ctx.flag("AsymmetricQuantizeInputs"):
         steps, scale, zero = asymmetric(Term(ctx, x))

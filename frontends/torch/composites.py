@@ -8,22 +8,21 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import same, symbols_of
+from ...dialects.sizes import symbols_of
 from ..importing.attributes import Float, Int
 from ..importing.converter import Converter
-from ..importing.products import product, reshaped
 from ..importing.rows import row
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, log, maximum, minimum, sqrt
+from ..importing.terms import Term, log, maximum, minimum
 from ..meanings.activations import hard_shrink, soft_shrink
 from ..meanings.formulas import degrees, log_add_exp, radians, step
 from ..meanings.pools import ADAPTIVE_MAX, adaptive_pool
+from ..meanings.reductions import norm_2
 from ..meanings.windows import with_batch, without_batch
 from .context import Context
 from .elementwise import of_floats
@@ -91,27 +90,6 @@ def _affine_grid(ctx: Context) -> SSAValue:
     return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
 
 
-def _tensordot(ctx: Context) -> SSAValue:
-    left, right = ctx.of("self"), ctx.of("other")
-    ranks = len(shape_of(left)), len(shape_of(right))
-    inner = [ctx.axis_in(axis, ranks[0]) for axis in ctx.ints("dims_self")]
-    other = [ctx.axis_in(axis, ranks[1]) for axis in ctx.ints("dims_other")]
-    # An axis of one element meets one of many: the sum is that of the many times the one.
-    for axis, beside in zip(inner, other, strict=True):
-        pair = shape_of(left)[axis], shape_of(right)[beside]
-        if same(pair[0], 1) and not same(pair[1], 1):
-            right = ctx.emit(SumOp, right, axis=(beside,), keepdims=True)
-        elif same(pair[1], 1) and not same(pair[0], 1):
-            left = ctx.emit(SumOp, left, axis=(axis,), keepdims=True)
-    rows = [axis for axis in range(ranks[0]) if axis not in inner]
-    columns = [axis for axis in range(ranks[1]) if axis not in other]
-    a, b = ctx.emit(TransposeOp, left, axes=(*rows, *inner)), ctx.emit(TransposeOp, right, axes=(*other, *columns))
-    depth = prod(shape_of(left)[axis] for axis in inner)
-    outer = [shape_of(left)[axis] for axis in rows], [shape_of(right)[axis] for axis in columns]
-    flat = product(ctx, reshaped(ctx, a, (prod(outer[0]), depth)), reshaped(ctx, b, (depth, prod(outer[1]))))
-    return shaped(ctx, flat, (*outer[0], *outer[1]))
-
-
 def _count_nonzero(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     rank = len(x.shape)
@@ -122,13 +100,8 @@ def _count_nonzero(ctx: Context) -> SSAValue:
 def _weight_norm(ctx: Context) -> SSAValue:
     """A direction of length 1 for each index of an axis, times its length."""
     v, g, axis = ctx.term("v"), ctx.term("g"), ctx.int("dim", 0)
-    axes = (
-        tuple(at for at in range(len(v.shape)) if at != axis % len(v.shape))
-        if axis != -1
-        else tuple(range(len(v.shape)))
-    )
-    length = sqrt((v * v).apply(SumOp, axis=axes, keepdims=True))
-    return (v * (g / length)).value
+    axes = None if axis == -1 else [at for at in range(len(v.shape)) if at != axis % len(v.shape)]
+    return (v * (g / norm_2(v, axes, keepdims=True))).value
 
 
 def _logcumsumexp(ctx: Context) -> SSAValue:
@@ -146,14 +119,6 @@ def _logcumsumexp(ctx: Context) -> SSAValue:
         shifted = Term(ctx, ctx.emit(PadOp, before, ctx.scalar(-np.inf, x.value), pad_width=widths))
         x, distance = log_add_exp(x, shifted), 2 * distance
     return x.value
-
-
-def _determinant(ctx: Context) -> SSAValue:
-    return ctx.emit(DetOp, ctx.of("A"))
-
-
-def _inverse(ctx: Context) -> SSAValue:
-    return ctx.emit(InverseOp, ctx.of("A"))
 
 
 def _frac(x: Term) -> Term:
@@ -187,11 +152,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.hypot.default": meeting(ew.HypotOp),
     "aten.im2col.default": Converter(_im2col),
     "aten.linalg_cross.default": row(cross, "self other", axis=Int(-1, name="dim")),
-    "aten.linalg_det.default": Converter(_determinant),
-    "aten.linalg_inv.default": Converter(_inverse),
     "aten.logcumsumexp.default": Converter(_logcumsumexp),
     "aten.logit.default": of_floats(_logit, eps=Float(None)),
     "aten.rad2deg.default": of_floats(degrees),
     "aten.softshrink.default": of_floats(soft_shrink, bound=Float(0.5, name="lambd")),
-    "aten.tensordot.default": Converter(_tensordot),
 }

@@ -19,13 +19,13 @@ from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, TakeOp, Transp
 from ...dialects.sizes import Size, SizeExpr
 from ..importing.attributes import Element, Flag, Float, Int
 from ..importing.converter import Converter, Narrowed
-from ..importing.products import product
 from ..importing.rows import row
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, axis_of, constant, minimum, places, where, wide
 from ..meanings.elementwise import is_close
 from ..meanings.indices import points_of, take
 from ..meanings.moves import broadcast
+from ..meanings.products import matmul
 from ..meanings.scatters import segment_mean, segment_reduced, segment_sum
 from ..meanings.slices import cut, element
 from ..meanings.sorting import search_sorted
@@ -63,7 +63,7 @@ def grouped_product(rows: Term, weights: Term, ends: Term) -> Term:
     Every group's matrix multiplies every row, of which its own ones stay: sizes of groups are data.
     """
     ctx, (count, depth), groups = rows.ctx, rows.shape, weights.shape[0]
-    every = Term(ctx, product(ctx, rows.reshape(1, count, depth).value, weights.value))
+    every = matmul(rows.reshape(1, count, depth), weights)
     group = _group_of(ends, count)
     own = every.apply(AdvIndexOp, minimum(group, float(groups - 1)), places(ctx, count))
     return where((group < float(groups)).reshape(count, 1), own, 0.0)
@@ -77,7 +77,7 @@ def _grouped_mm(left: Term, right: Term, ends: Term | None, bias: Term | None, d
     left, right = wide(left), wide(right)
     ranks = len(left.shape), len(right.shape)
     if ranks == (3, 3):
-        return Term(ctx, product(ctx, left.value, right.value)).to(dtype)
+        return matmul(left, right).to(dtype)
     if ends is None:
         ctx.fail("the ends of groups", "none")
     match ranks:
@@ -90,7 +90,7 @@ def _grouped_mm(left: Term, right: Term, ends: Term | None, bias: Term | None, d
             (groups,), depth = ends.shape, left.shape[1]
             own = _group_of(ends, depth).equal(places(ctx, groups).reshape(groups, 1)).reshape(groups, 1, depth)
             masked = where(own, left.reshape(1, *left.shape), 0.0)
-            result = Term(ctx, product(ctx, masked.value, right.value))
+            result = matmul(masked, right)
     return result.to(dtype)
 
 

@@ -19,9 +19,10 @@ from ...support.dtypes import Array
 from ..importing.attributes import Element, Flag, Float, Int, Ints
 from ..importing.converter import Converter, Result
 from ..importing.rows import row
-from ..importing.terms import Term, constant, places, where
+from ..importing.terms import Term, constant, where
 from ..meanings import moves
 from ..meanings.creation import numbers_between, numbers_from
+from ..meanings.linear_algebra import eye
 from ..meanings.signal import cosine_window
 from ..meanings.slices import diagonal
 from .context import Context
@@ -87,13 +88,8 @@ def _arange(ctx: Context, dtype: np.dtype[Any] | None) -> Result:
     return numbers_from(ctx, start, end, step, dtype or (FLOAT if floats else LONG))
 
 
-def _eye(ctx: Context, rows: int, columns: int | None, dtype: np.dtype[Any]) -> Result:
-    columns = rows if columns is None else columns
-    if all(isinstance(extent, int) for extent in cast("tuple[Size, ...]", (rows, columns))):
-        ctx.fits((rows, columns), dtype)
-        return np.eye(rows, columns).astype(dtype)
-    row, column = places(ctx, rows, 2, 0), places(ctx, columns, 2, 1)
-    return row.equal(column).to(dtype).value
+def _eye(ctx: Context, rows: int, columns: int | None, dtype: np.dtype[Any]) -> Array | Term:
+    return eye(ctx, rows, rows if columns is None else columns, dtype)
 
 
 def _one_hot(ctx: Context, x: Term, count: int) -> SSAValue:

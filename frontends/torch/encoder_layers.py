@@ -2,80 +2,74 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import LogicalNotOp, ReluOp
-from ...dialects.relay.transform import TransposeOp
-from ..importing.attention import Scores, cast_to, masked, weighted
 from ..importing.converter import Converter
-from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
 from ..meanings import norms
 from ..meanings.activations import gelu_erf
+from ..meanings.attention import attended, bias_of, merge_heads, score_dtype, split_heads
+from ..meanings.slices import cut, split
 from .context import Context
 from .products import linear
-from .shaping import cut, shaped
 
 _SHAPES = {0: "a mask of queries and keys", 1: "a mask of the batch and keys", 2: "a mask of four axes"}
 
 
-def _bias(ctx: Context, like: SSAValue) -> SSAValue | None:
-    """The bias of scores (batch, heads, queries, keys); a mask of truth values hides keys where it is true."""
+def _mask(ctx: Context) -> Term | None:
+    """The mask of scores (batch, heads, queries, keys); torch's truth values hide keys where they are true."""
     if not ctx.given("mask"):
         return None
-    mask, kind = ctx.of("mask"), ctx.int("mask_type", 2)
-    shape = shape_of(mask)
+    mask, kind = ctx.term("mask"), ctx.int("mask_type", 2)
+    shape = mask.shape
     if kind not in _SHAPES or len(shape) != (4 if kind == 2 else 2):
         ctx.fail(_SHAPES.get(kind, "mask_type 0, 1 or 2"), f"shape {list(shape)} of mask_type {kind}")
     if kind < 2:
-        mask = shaped(ctx, mask, (1, 1, *shape) if kind == 0 else (shape[0], 1, 1, shape[1]))
-    if dtype_of(mask) != np.bool_:
-        return cast_to(ctx, mask, dtype_of(like))
-    return masked(ctx, ctx.emit(LogicalNotOp, mask), like)
+        mask = mask.reshape(*(1, 1, *shape) if kind == 0 else (shape[0], 1, 1, shape[1]))
+    return mask.apply(LogicalNotOp) if mask.dtype.kind == "b" else mask
 
 
-def _attended(ctx: Context, rows: list[SSAValue], heads: int) -> tuple[SSAValue, SSAValue]:
+def _attended(ctx: Context, rows: Sequence[Term], heads: int) -> tuple[Term, Term]:
     """Query, key and value (batch, length, width) to results (batch, length, width), and weights."""
-    split: list[SSAValue] = []
-    for value in rows:
-        batch, length, width = shape_of(value)
-        if width % heads:
-            ctx.fail(f"a width that {heads} heads divide", str(width))
-        apart = shaped(ctx, value, (batch, length, heads, width // heads))
-        split.append(ctx.emit(TransposeOp, apart, axes=(0, 2, 1, 3)))
-    query, key, value = split
-    weights = Scores(ctx, query, key, bias=_bias(ctx, query), may_be_empty=ctx.given("mask")).compute()
-    together = ctx.emit(TransposeOp, weighted(ctx, weights, value), axes=(0, 2, 1, 3))
-    return shaped(ctx, together, shape_of(rows[0])), weights
+    query, key, value = (split_heads(x, heads) for x in rows)
+    mask = _mask(ctx)
+    bias = None if mask is None else bias_of(mask, score_dtype(query))
+    result, steps = attended(query, key, value, bias, may_be_empty=mask is not None)
+    return merge_heads(result), steps.weights.to(query.dtype)
 
 
-def _of_all(ctx: Context, data: SSAValue, heads: str) -> tuple[SSAValue, SSAValue]:
+def _projected(ctx: Context, x: Term) -> Term:
+    return linear(x, ctx.term("proj_weight"), ctx.term("proj_bias"))
+
+
+def _of_all(ctx: Context, data: Term, heads: str) -> tuple[Term, Term]:
     """Attention of data to themselves."""
-    both = linear(ctx, data, ctx.of("qkv_weight"), ctx.of("qkv_bias"))
-    width = shape_of(both)[-1] // 3
-    result, weights = _attended(ctx, [cut(ctx, both, 2, n * width, (n + 1) * width) for n in range(3)], ctx.int(heads))
-    return linear(ctx, result, ctx.of("proj_weight"), ctx.of("proj_bias")), weights
+    both = linear(data, ctx.term("qkv_weight"), ctx.term("qkv_bias"))
+    result, weights = _attended(ctx, split(both, -1, 3), ctx.int(heads))
+    return _projected(ctx, result), weights
 
 
 def _attention(ctx: Context) -> tuple[SSAValue, ...]:
     """Results, and if they are asked for the weights of each head, or their mean."""
     places = [ctx.at(name) for name in ("query", "key", "value")]
     if len({*places}) == 1:
-        result, weights = _of_all(ctx, ctx.of("query"), "num_head")
+        result, weights = _of_all(ctx, ctx.term("query"), "num_head")
     else:
         width = ctx.int("embed_dim")
-        rows: list[SSAValue] = []
+        rows: list[Term] = []
         for at, name in enumerate(("query", "key", "value")):
-            parts = [cut(ctx, ctx.of(f"qkv_{part}"), 0, at * width, (at + 1) * width) for part in ("weight", "bias")]
-            rows.append(linear(ctx, ctx.of(name), *parts))
+            own = (cut(ctx.term(f"qkv_{part}"), 0, at * width, (at + 1) * width) for part in ("weight", "bias"))
+            rows.append(linear(ctx.term(name), *own))
         result, weights = _attended(ctx, rows, ctx.int("num_head"))
-        result = linear(ctx, result, ctx.of("proj_weight"), ctx.of("proj_bias"))
+        result = _projected(ctx, result)
     if not ctx.flag("need_weights", True):
-        return (result,)
+        return (result.value,)
     if ctx.flag("average_attn_weights", True):
-        weights = Term(ctx, weights).mean(1).reshape(shape_of(weights)[0], *shape_of(weights)[2:]).value
-    return result, weights
+        weights = weights.mean(1).reshape(weights.shape[0], *weights.shape[2:])
+    return result.value, weights.value
 
 
 def _encoder_layer(ctx: Context) -> SSAValue:
@@ -87,12 +81,12 @@ def _encoder_layer(ctx: Context) -> SSAValue:
         return norms.layer_norm(x, weight, bias, (len(x.shape) - 1,), epsilon)
 
     def dense(x: Term) -> Term:
-        inner = Term(ctx, linear(ctx, x.value, ctx.of("ffn_weight_1"), ctx.of("ffn_bias_1")))
+        inner = linear(x, ctx.term("ffn_weight_1"), ctx.term("ffn_bias_1"))
         inner = gelu_erf(inner) if ctx.flag("use_gelu") else inner.apply(ReluOp)
-        return Term(ctx, linear(ctx, inner.value, ctx.of("ffn_weight_2"), ctx.of("ffn_bias_2")))
+        return linear(inner, ctx.term("ffn_weight_2"), ctx.term("ffn_bias_2"))
 
     def attended(x: Term) -> Term:
-        return Term(ctx, _of_all(ctx, x.value, "num_heads")[0])
+        return _of_all(ctx, x, "num_heads")[0]
 
     if first:
         x = x + attended(normed(x, 1))

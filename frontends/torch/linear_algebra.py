@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from math import prod
 from typing import cast
 
@@ -12,140 +13,61 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.reduce import MaxOp, MinOp, SumOp
-from ...dialects.relay.transform import PadOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import TakeOp
 from ...dialects.sizes import Size, SizeExpr
+from ..importing.attributes import Flag, Float, Int, Ints
 from ..importing.converter import Converter
-from ..importing.products import product
-from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, log, places, where
+from ..importing.rows import row
+from ..importing.terms import Term, absolute, constant, log
+from ..meanings import linear_algebra
+from ..meanings.linear_algebra import on_diagonal, sign_and_log_of_determinant, solve, solve_from_left
+from ..meanings.products import dot, kron, matmul, outer, vecdot, with_addend
+from ..meanings.reductions import norm
 from ..meanings.slices import diagonal
 from .context import Context
-from .normalization import norm_of
-from .promotion import FLOAT, common_type, floating, number_term, operand
-from .shaping import shaped
+from .promotion import FLOAT, common_type, floating, operand
 
 
 def _rank_one(ctx: Context) -> SSAValue:
     """beta * self + alpha * (vec1 outer vec2)."""
     dtype = common_type(ctx, ("self", "vec1", "vec2"))
-    rows, columns = operand(ctx, "vec1", dtype), operand(ctx, "vec2", dtype)
-    both = rows.reshape(rows.shape[0], 1) * columns.reshape(1, columns.shape[0])
-    alpha, beta = ctx.number("alpha", 1), ctx.number("beta", 1)
-    both = both if alpha == 1 else both * number_term(ctx, alpha, dtype)
-    if beta == 0:
-        return both.value
-    before = operand(ctx, "self", dtype)
-    return ((before if beta == 1 else before * number_term(ctx, beta, dtype)) + both).value
-
-
-def _inner(ctx: Context) -> SSAValue:
-    """Sums of products along the last axes of both."""
-    left, right = ctx.of("self"), ctx.of("other")
-    if not shape_of(left) or not shape_of(right):
-        return (Term(ctx, left) * Term(ctx, right)).value
-    rank = len(shape_of(right))
-    if rank == 1:
-        return product(ctx, left, right)
-    depth = shape_of(right)[-1]
-    flat = shaped(ctx, right, (prod(shape_of(right)[:-1]), depth))
-    turned = ctx.emit(TransposeOp, flat, axes=(1, 0))
-    return shaped(ctx, product(ctx, left, turned), (*shape_of(left)[:-1], *shape_of(right)[:-1]))
-
-
-def _vecdot(ctx: Context) -> SSAValue:
-    names = ("x", "y") if ctx.given("x") else ("self", "other")
-    both = ctx.term(names[0]) * ctx.term(names[1])
-    axis = ctx.axis("dim", len(both.shape), -1)
-    return both.apply(SumOp, axis=(axis,), keepdims=False).value
-
-
-def _kronecker(ctx: Context) -> SSAValue:
-    """Each element of one times all of the other, as blocks."""
-    a, b = ctx.term("self"), ctx.term("other")
-    rank = max(len(a.shape), len(b.shape))
-    shapes = [(*(1,) * (rank - len(x.shape)), *x.shape) for x in (a, b)]
-    apart = [
-        [extent for item in shapes[0] for extent in (item, 1)],
-        [extent for item in shapes[1] for extent in (1, item)],
-    ]
-    both = a.reshape(*apart[0]) * b.reshape(*apart[1])
-    return both.reshape(*[x * y for x, y in zip(*shapes, strict=True)]).value
+    addend, rows, columns = (operand(ctx, name, dtype) for name in ("self", "vec1", "vec2"))
+    return with_addend(outer(rows, columns), addend, ctx.number("alpha", 1), ctx.number("beta", 1)).value
 
 
 def _chained(name: str) -> Converter[Context]:
     """One matrix after the other, from the left."""
-
-    def convert(ctx: Context) -> SSAValue:
-        first, *rest = ctx.list_of(name)
-        for value in rest:
-            first = product(ctx, first, value)
-        return first
-
-    return Converter(convert)
+    return Converter(lambda ctx: reduce(matmul, (Term(ctx, value) for value in ctx.list_of(name))).value)
 
 
-def _matrix_power(ctx: Context) -> SSAValue:
+def _matrix_power(square: Term, exponent: int) -> Term:
     """A matrix times itself, by squares."""
-    exponent, square = ctx.int("n"), ctx.of("self")
     if exponent < 1:
-        ctx.fail("an exponent of at least 1", str(exponent))
-    result: SSAValue | None = None
+        square.ctx.fail("an exponent of at least 1", str(exponent))
+    result: Term | None = None
     while exponent:
         if exponent % 2:
-            result = square if result is None else product(ctx, result, square)
+            result = square if result is None else matmul(result, square)
         exponent //= 2
-        square = product(ctx, square, square) if exponent else square
+        square = matmul(square, square) if exponent else square
     assert result is not None
-    return ctx.emit(CopyOp, result)
+    return result.apply(CopyOp)
 
 
 # Diagonals.
 
 
-def _diagonal_embedded(ctx: Context, data: SSAValue, offset: int, first: int, second: int) -> SSAValue:
-    """The last axis on a diagonal of two new axes, with 0 elsewhere."""
-    x = Term(ctx, data)
-    rank = len(x.shape) + 1
-    first, second = ctx.axis_in(first, rank, "dim1"), ctx.axis_in(second, rank, "dim2")
-    if first == second:
-        ctx.fail("two axes that differ", f"{first} and {second}")
-    count = x.shape[-1]
-    if offset:
-        # Behind the data for one above the diagonal, where the row says the element; else the column says it.
-        width = (0, 0) * (rank - 2) + (0, abs(offset))
-        zero = ctx.scalar(0, data) if x.dtype.kind != "b" else ctx.constant(np.zeros((), np.bool_), "scalar")
-        x = Term(ctx, ctx.emit(PadOp, x.value, zero, pad_width=width))
-        count = count + abs(offset)
-    rows, columns = places(ctx, count, 2, 0), places(ctx, count, 2, 1)
-    on = columns.equal(rows + offset) if offset else columns.equal(rows)
-    spread = x.reshape(*x.shape, 1) if offset >= 0 else x.reshape(*x.shape[:-1], 1, x.shape[-1])
-    zero = ctx.constant(np.zeros((), x.dtype), "zero")
-    value = where(on, spread, Term(ctx, zero)).value
-    rest = iter(range(rank - 2))
-    order = [rank - 2 if at == first else rank - 1 if at == second else next(rest) for at in range(rank)]
-    return value if order == list(range(rank)) else ctx.emit(TransposeOp, value, axes=order)
-
-
-def _diag_embed(ctx: Context) -> SSAValue:
-    return _diagonal_embedded(ctx, ctx.of("self"), ctx.int("offset", 0), ctx.int("dim1", -2), ctx.int("dim2", -1))
-
-
-def _diag(ctx: Context) -> SSAValue:
+def _diag(x: Term, offset: int) -> Term:
     """A matrix with a diagonal, or the diagonal of a matrix."""
-    if len(ctx.shape_of("self")) == 1:
-        return _diagonal_embedded(ctx, ctx.of("self"), ctx.int("diagonal", 0), 0, 1)
-    return diagonal(ctx.term("self"), ctx.int("diagonal", 0)).value
+    return on_diagonal(x, offset) if len(x.shape) == 1 else diagonal(x, offset)
 
 
-def _diagflat(ctx: Context) -> SSAValue:
-    data = ctx.of("self")
-    return _diagonal_embedded(ctx, shaped(ctx, data, (prod(shape_of(data)),)), ctx.int("offset", 0), 0, 1)
+def _diagflat(x: Term, offset: int) -> Term:
+    return on_diagonal(x.reshape(prod(x.shape)), offset)
 
 
-def _trace(ctx: Context) -> SSAValue:
-    x = diagonal(ctx.term("self"))
-    x = x.to("int64") if x.dtype.kind in "iub" else x
-    return x.apply(SumOp, axis=(0,), keepdims=False).value
+def _trace(x: Term) -> Term:
+    return linear_algebra.trace(x.to("int64") if x.dtype.kind in "iub" else x)
 
 
 # Norms and distances.
@@ -163,13 +85,13 @@ def _linalg_norm(name: str) -> Converter[Context]:
         axes = [ctx.axis_in(axis, rank) for axis in ctx.ints("dim", default)]
         of_matrices = isinstance(ctx.argument("ord"), str) or ctx.op_type.startswith("aten.linalg_matrix_norm")
         if not axes and not ctx.given("ord"):
-            result = norm_of(x.reshape(prod(x.shape)), 2.0, [0], False)
+            result = norm(x.reshape(prod(x.shape)))
             result = result.reshape(*(1,) * rank) if keepdims else result
         elif (len(axes) == 2 or (not axes and rank == 2)) and (of_matrices or ctx.given("ord")):
             result = _matrix_norm(ctx, x, axes or [0, 1], keepdims)
         else:
             order = ctx.float("ord", 2.0) if ctx.given("ord") else 2.0
-            result = norm_of(x, order, axes or list(range(rank)), keepdims)
+            result = norm(x, order, axes or None, keepdims)
         return result.to(dtype).value
 
     return Converter(convert)
@@ -178,7 +100,7 @@ def _linalg_norm(name: str) -> Converter[Context]:
 def _matrix_norm(ctx: Context, x: Term, axes: list[int], keepdims: bool) -> Term:
     order = ctx.argument("ord")
     if order is None or order == "fro":
-        return norm_of(x, 2.0, axes, keepdims)
+        return norm(x, 2.0, axes, keepdims)
     if not isinstance(order, int | float) or abs(order) not in (1, float("inf")):
         ctx.fail("ord fro, 1, -1, inf or -inf of matrices", repr(order))
     summed, rest = axes if abs(order) == 1 else axes[::-1]
@@ -189,81 +111,78 @@ def _matrix_norm(ctx: Context, x: Term, axes: list[int], keepdims: bool) -> Term
     return result.reshape(*[extent for at, extent in enumerate(result.shape) if at not in axes])
 
 
-def _frobenius(ctx: Context) -> SSAValue:
-    x = ctx.term("self")
-    axes = [ctx.axis_in(axis, len(x.shape)) for axis in ctx.ints("dim", ())] or list(range(len(x.shape)))
-    return norm_of(x, 2.0, axes, ctx.flag("keepdim")).value
+def _frobenius(x: Term, axes: Sequence[int], keepdims: bool) -> Term:
+    return norm(x, 2.0, axes or None, keepdims)
 
 
-def _cdist(ctx: Context) -> SSAValue:
+def _cdist(a: Term, b: Term, p: float) -> Term:
     """Distances of the rows of two matrices, as a norm says."""
-    a, b = ctx.term("x1"), ctx.term("x2")
-    apart = a.reshape(*a.shape[:-1], 1, a.shape[-1]) - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])
-    return norm_of(apart, ctx.float("p", 2.0), [len(apart.shape) - 1], False).value
+    return norm(a.reshape(*a.shape[:-1], 1, a.shape[-1]) - b.reshape(*b.shape[:-2], 1, *b.shape[-2:]), p, (-1,))
 
 
-def _pdist(ctx: Context) -> SSAValue:
+def _pdist(x: Term, p: float) -> Term:
     """Distances of each pair of rows, in the order of the first and then of the second."""
-    data = ctx.of("self")
-    count = shape_of(data)[0]
+    count = x.shape[0]
     if isinstance(cast(Size, count), SizeExpr):
-        ctx.fail("a number of rows known at import", str(count))
-    pairs = [Term(ctx, ctx.emit(TakeOp, data, ctx.constant(at, "rows"), axis=0)) for at in np.triu_indices(count, 1)]
-    return norm_of(pairs[0] - pairs[1], ctx.float("p", 2.0), [1], False).value
+        x.ctx.fail("a number of rows known at import", str(count))
+    pairs = [x.apply(TakeOp, constant(x.ctx, at, "rows"), axis=0) for at in np.triu_indices(count, 1)]
+    return norm(pairs[0] - pairs[1], p, (1,))
 
 
-def _pairwise_distance(ctx: Context) -> SSAValue:
+def _pairwise_distance(ctx: Context, p: float, epsilon: float, keepdims: bool) -> Term:
     dtype = floating(common_type(ctx, ("x1", "x2")))
-    a, b = operand(ctx, "x1", dtype), operand(ctx, "x2", dtype)
-    apart = a - b + ctx.float("eps", 1e-6)
-    return norm_of(apart, ctx.float("p", 2.0), [len(apart.shape) - 1], ctx.flag("keepdim")).value
+    return norm(operand(ctx, "x1", dtype) - operand(ctx, "x2", dtype) + epsilon, p, (-1,), keepdims)
 
 
-def _of_determinant(function: Callable[[Term], tuple[Term, ...]], name: str) -> Converter[Context]:
-    def convert(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
-        determinant = Term(ctx, ctx.emit(DetOp, operand(ctx, name, floating(ctx.dtype_of(name))).value))
-        first, *rest = (term.value for term in function(determinant))
-        return (first, *rest) if rest else first
+def _in_floats(function: Callable[..., Term | tuple[Term, ...]], name: str) -> Converter[Context]:
+    def computed(x: Term) -> Term | tuple[Term, ...]:
+        return function(x.to(floating(x.dtype)))
 
-    return Converter(convert)
+    return row(computed, name)
 
 
-def _sign_and_logarithm(x: Term) -> tuple[Term, ...]:
-    return where(x > 0.0, x.number(1.0), where(x < 0.0, x.number(-1.0), 0.0)), log(absolute(x))
+def _log_of_determinant(x: Term) -> Term:
+    return log(linear_algebra.determinant(x))
 
 
-def _solve(ctx: Context) -> SSAValue:
-    """The x of A x = B, by the inverse of A."""
-    matrix, right = ctx.of("A"), ctx.of("B")
-    if not ctx.flag("left", True):
-        return product(ctx, right, ctx.emit(InverseOp, matrix))
-    return product(ctx, ctx.emit(InverseOp, matrix), right)
+def _solve(matrix: Term, right: Term, left: bool) -> Term:
+    return solve(matrix, right) if left else solve_from_left(matrix, right)
 
+
+_P = Float(2.0, name="p")
+_KEEPDIMS = Flag(False, name="keepdim")
+_power = row(_matrix_power, "self", exponent=Int(name="n"))
 
 TABLE: dict[str, Converter[Context]] = {
-    "aten._pdist_forward.default": Converter(_pdist),
+    "aten._pdist_forward.default": row(_pdist, "self", p=_P),
     "aten.addr.default": Converter(_rank_one),
-    "aten.cdist.default": Converter(_cdist, unread={"compute_mode": "of rounding"}),
+    "aten.cdist.default": row(_cdist, "x1 x2", unread={"compute_mode": "of rounding"}, p=_P),
     "aten.chain_matmul.default": _chained("matrices"),
-    "aten.diag.default": Converter(_diag),
-    "aten.diag_embed.default": Converter(_diag_embed),
-    "aten.diagflat.default": Converter(_diagflat),
-    "aten.frobenius_norm.dim": Converter(_frobenius),
-    "aten.inner.default": Converter(_inner),
-    "aten.kron.default": Converter(_kronecker),
+    "aten.diag.default": row(_diag, "self", offset=Int(0, name="diagonal")),
+    "aten.diag_embed.default": row(
+        on_diagonal, "self", offset=Int(0), first=Int(-2, name="dim1"), second=Int(-1, name="dim2")
+    ),
+    "aten.diagflat.default": row(_diagflat, "self", offset=Int(0)),
+    "aten.frobenius_norm.dim": row(_frobenius, "self", axes=Ints((), name="dim"), keepdims=_KEEPDIMS),
+    "aten.inner.default": row(partial(dot, axis=-1), "self other"),
+    "aten.kron.default": row(kron, "self other"),
+    "aten.linalg_det.default": row(DetOp, "A"),
+    "aten.linalg_inv.default": row(InverseOp, "A"),
     "aten.linalg_matrix_norm.default": _linalg_norm("self"),
     "aten.linalg_matrix_norm.str_ord": _linalg_norm("self"),
-    "aten.linalg_matrix_power.default": Converter(_matrix_power),
+    "aten.linalg_matrix_power.default": _power,
     "aten.linalg_multi_dot.default": _chained("tensors"),
     "aten.linalg_norm.default": _linalg_norm("self"),
     "aten.linalg_norm.ord_str": _linalg_norm("self"),
-    "aten.linalg_slogdet.default": _of_determinant(_sign_and_logarithm, "A"),
-    "aten.linalg_solve.default": Converter(_solve),
-    "aten.linalg_vecdot.default": Converter(_vecdot),
-    "aten.logdet.default": _of_determinant(lambda x: (log(x),), "self"),
-    "aten.matrix_power.default": Converter(_matrix_power),
-    "aten.pairwise_distance.default": Converter(_pairwise_distance),
-    "aten.slogdet.default": _of_determinant(_sign_and_logarithm, "self"),
-    "aten.trace.default": Converter(_trace),
-    "aten.vdot.default": Converter(_vecdot),
+    "aten.linalg_slogdet.default": _in_floats(sign_and_log_of_determinant, "A"),
+    "aten.linalg_solve.default": row(_solve, "A B", left=Flag(True)),
+    "aten.linalg_vecdot.default": row(vecdot, "x y", axis=Int(-1, name="dim")),
+    "aten.logdet.default": _in_floats(_log_of_determinant, "self"),
+    "aten.matrix_power.default": _power,
+    "aten.pairwise_distance.default": row(
+        _pairwise_distance, "", p=_P, epsilon=Float(1e-6, name="eps"), keepdims=_KEEPDIMS
+    ),
+    "aten.slogdet.default": _in_floats(sign_and_log_of_determinant, "self"),
+    "aten.trace.default": row(_trace, "self"),
+    "aten.vdot.default": row(vecdot, "self other"),
 }

@@ -14,8 +14,8 @@ from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, absolute, exp, log, log1p, maximum, minimum, sqrt, where
 from ..meanings.elementwise import squared_difference
+from ..meanings.reductions import norm
 from .context import Context
-from .normalization import norm_of
 from .promotion import LONG, floating, meeting
 
 _REDUCTION = Int(1)
@@ -111,7 +111,7 @@ def _triplet(anchor: Term, positive: Term, negative: Term, margin: float, p: flo
 
     def apart(a: Term, b: Term) -> Term:
         between = a - b + eps
-        return norm_of(between, p, [len(between.shape) - 1], False)
+        return norm(between, p, (-1,))
 
     far = apart(anchor, negative)
     if swap:

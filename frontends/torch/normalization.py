@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import PowerOp
-from ...dialects.relay.logic import NotEqualOp
-from ...dialects.relay.reduce import MaxOp, MinOp, SumOp
 from ..importing.attributes import Element, Flag, Float, Int, Ints
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.terms import Term, absolute, axis_of, constant, maximum, once, sqrt, wide
+from ..importing.terms import Term, constant, maximum, once, wide
 from ..meanings import norms
 from ..meanings.moves import of_one_shape
+from ..meanings.products import vecdot
+from ..meanings.reductions import norm
 from .context import Context
 from .promotion import FLOAT
 from .tensors import precision
@@ -109,40 +109,17 @@ def _group_norm_in_parts(
     return _parts(result, *(part.reshape(batch, groups) for part in statistics), epsilon=epsilon)
 
 
-def norm_of(x: Term, p: float, axes: list[int], keepdims: bool) -> Term:
-    """The p-norm over axes."""
-
-    def total(y: Term) -> Term:
-        return y.apply(SumOp, axis=axes, keepdims=keepdims)
-
-    if not x.shape:
-        return absolute(x) if p else x.apply(NotEqualOp, 0.0).to(x.dtype)
-    if p == 2.0:
-        return sqrt(total(x * x))
-    if p == 1.0:
-        return total(absolute(x))
-    if p == float("inf"):
-        return absolute(x).apply(MaxOp, axis=axes, keepdims=keepdims)
-    if p == -float("inf"):
-        return absolute(x).apply(MinOp, axis=axes, keepdims=keepdims)
-    if p == 0.0:
-        return total(x.apply(NotEqualOp, 0.0).to(x.dtype))
-    return total(absolute(x).apply(PowerOp, p)).apply(PowerOp, 1 / p)
-
-
 def _vector_norm(x: Term, p: float, axes: Sequence[int], keepdims: bool, dtype: np.dtype[Any] | None) -> Term:
     dtype = dtype or x.dtype
-    along = [axis_of(x, axis) for axis in axes] or list(range(len(x.shape)))
-    return norm_of(x.to(FLOAT if dtype.itemsize < 4 else dtype), p, along, keepdims).to(dtype)
+    return norm(x.to(FLOAT if dtype.itemsize < 4 else dtype), p, axes or None, keepdims).to(dtype)
 
 
 def _cosine_similarity(ctx: Context) -> SSAValue:
     """The product of two vectors, in the shape in which they meet, over that of their norms of at least `eps`."""
     a, b = of_one_shape(ctx.term("x1"), ctx.term("x2"))
     axis, eps = ctx.axis("dim", len(a.shape), 1), ctx.float("eps", 1e-8)
-    dot = (a * b).apply(SumOp, axis=[axis], keepdims=False)
-    lengths = [maximum(norm_of(x, 2.0, [axis], False), eps) for x in (a, b)]
-    return (dot / (lengths[0] * lengths[1])).value
+    lengths = (maximum(norm(x, 2.0, (axis,)), eps) for x in (a, b))
+    return (vecdot(a, b, axis) / reduce(Term.__mul__, lengths)).value
 
 
 _EPSILON = Float(1e-5, name="eps")

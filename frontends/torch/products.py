@@ -2,97 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.matmul import BiasAddOp
-from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import same_shape
+from ...dialects.sizes import same
+from ..importing.attributes import Ints, Stated
 from ..importing.converter import Converter
-from ..importing.einsum import contraction
-from ..importing.products import dense, product, reshaped, scaled
-from ..importing.tensor import shape_of
-from ..importing.terms import Term
+from ..importing.rows import row
+from ..importing.terms import Term, axis_of
+from ..meanings.einsum import einsum
+from ..meanings.products import dense, matmul, outer, tensordot, vecdot, with_addend
 from .context import Context
 
 
-def linear(ctx: Context, data: SSAValue, weight: SSAValue, bias: SSAValue | None) -> SSAValue:
-    """Rows times the transpose of a weight (outputs, inputs), then the bias."""
-    *batch, depth = shape_of(data)
-    if len(shape_of(weight)) == 1:
-        result = product(ctx, data, weight)
-        return result if bias is None else (Term(ctx, result) + Term(ctx, bias)).value
-    rows = reshaped(ctx, data, (prod(batch), depth))
-    result = dense(ctx, rows, weight, True)
-    if bias is not None:
-        result = ctx.emit(BiasAddOp, result, bias, axis=-1)
-    return reshaped(ctx, result, (*batch, shape_of(weight)[0]))
+def linear(x: Term, weight: Term, bias: Term | None = None) -> Term:
+    """Rows times the transpose of a weight (outputs, inputs), or a vector of inputs; then the bias."""
+    if len(weight.shape) > 1:
+        return dense(x, weight, bias, outputs_first=True)
+    return matmul(x, weight) if bias is None else matmul(x, weight) + bias
 
 
-def _linear(ctx: Context) -> SSAValue:
-    return linear(ctx, ctx.of("input"), ctx.of("weight"), ctx.optional("bias"))
-
-
-def _product(left: str, right: str) -> Converter[Context]:
-    """numpy's matmul of two arguments."""
-    return Converter(lambda ctx: product(ctx, ctx.of(left), ctx.of(right)))
-
-
-def _dot(ctx: Context) -> SSAValue:
-    name = "other" if ctx.given("other") else "tensor"
-    return (ctx.term("self") * ctx.term(name)).sum(0).reshape().value
-
-
-def _outer(ctx: Context) -> SSAValue:
-    rows, columns = ctx.term("self"), ctx.term("vec2")
-    return (rows.reshape(rows.shape[0], 1) * columns.reshape(1, columns.shape[0])).value
-
-
-def _with_sum(left: str, right: str) -> Converter[Context]:
+def _with_sum(names: str) -> Converter[Context]:
     """beta * self + alpha * (left @ right)."""
 
-    def convert(ctx: Context) -> SSAValue:
-        total = scaled(ctx, product(ctx, ctx.of(left), ctx.of(right)), ctx.float("alpha", 1.0))
-        beta = ctx.float("beta", 1.0)
-        if beta == 0.0:
-            return total
-        bias = scaled(ctx, ctx.of("self"), beta)
-        if len(shape_of(total)) == 2 and same_shape(shape_of(bias), shape_of(total)[1:]):
-            return ctx.emit(BiasAddOp, total, bias, axis=-1)
-        return (Term(ctx, total) + Term(ctx, bias)).value
+    def total(addend: Term, left: Term, right: Term, alpha: float, beta: float) -> Term:
+        return with_addend(matmul(left, right), addend, alpha, beta)
 
-    return Converter(convert)
+    return row(total, f"self {names}", alpha=Stated(1), beta=Stated(1))
 
 
 def _einsum(ctx: Context) -> SSAValue:
-    terms = [Term(ctx, value) for value in ctx.list_of("tensors")]
-    return contraction(ctx, ctx.word("equation", "").replace(" ", ""), terms)
+    return einsum(*(Term(ctx, value) for value in ctx.list_of("tensors")), equation=ctx.word("equation", "")).value
 
 
-def _bilinear(ctx: Context) -> SSAValue:
+def _bilinear(x: Term, y: Term, weight: Term, bias: Term | None) -> Term:
     """y[.., o] = sum of x1[.., i] * weight[o, i, j] * x2[.., j]."""
-    x, y, weight = ctx.term("input1"), ctx.term("input2"), ctx.term("weight")
     *batch, _ = x.shape
-    rows = prod(batch)
-    flat = [x.reshape(rows, x.shape[-1]), y.reshape(rows, y.shape[-1])]
-    result = Term(ctx, contraction(ctx, "bi,oij,bj->bo", [flat[0], weight, flat[1]]))
-    if ctx.given("bias"):
-        result = result + ctx.term("bias")
-    return ctx.emit(ReshapeOp, result.value, newshape=(*batch, weight.shape[0]), allowzero=1)
+    rows = (part.reshape(prod(batch), part.shape[-1]) for part in (x, y))
+    result = einsum(next(rows), weight, next(rows), equation="bi,oij,bj->bo")
+    result = result if bias is None else result + bias
+    return result.reshape(*batch, weight.shape[0])
 
 
+def _tensordot(a: Term, b: Term, left: Sequence[int], right: Sequence[int]) -> Term:
+    """Where an axis of one element meets one of many, the sum is that of the many times the one."""
+    left, right = [axis_of(a, axis) for axis in left], [axis_of(b, axis) for axis in right]
+    for axis, other in zip(left, right, strict=True):
+        if same(a.shape[axis], 1) and not same(b.shape[other], 1):
+            b = b.sum(other)
+        elif same(b.shape[other], 1) and not same(a.shape[axis], 1):
+            a = a.sum(axis)
+    return tensordot(a, b, left, right)
+
+
+def _dot(a: Term, b: Term) -> Term:
+    return vecdot(a, b, 0)
+
+
+_products = row(matmul, "self mat2")
 TABLE: dict[str, Converter[Context]] = {
-    "aten.addmm.default": _with_sum("mat1", "mat2"),
-    "aten.addmv.default": _with_sum("mat", "vec"),
-    "aten.baddbmm.default": _with_sum("batch1", "batch2"),
-    "aten.bilinear.default": Converter(_bilinear),
-    "aten.bmm.default": _product("self", "mat2"),
-    "aten.dot.default": Converter(_dot),
+    "aten.addmm.default": _with_sum("mat1 mat2"),
+    "aten.addmv.default": _with_sum("mat vec"),
+    "aten.baddbmm.default": _with_sum("batch1 batch2"),
+    "aten.bilinear.default": row(_bilinear, "input1 input2 weight bias?"),
+    "aten.bmm.default": _products,
+    "aten.dot.default": row(_dot, "self tensor"),
     "aten.einsum.default": Converter(_einsum),
-    "aten.linear.default": Converter(_linear),
-    "aten.matmul.default": _product("self", "other"),
-    "aten.mm.default": _product("self", "mat2"),
-    "aten.mv.default": _product("self", "vec"),
-    "aten.outer.default": Converter(_outer),
+    "aten.linear.default": row(linear, "input weight bias?"),
+    "aten.matmul.default": row(matmul, "self other"),
+    "aten.mm.default": _products,
+    "aten.mv.default": row(matmul, "self vec"),
+    "aten.outer.default": row(outer, "self vec2"),
+    "aten.tensordot.default": row(_tensordot, "self other", left=Ints(name="dims_self"), right=Ints(name="dims_other")),
 }

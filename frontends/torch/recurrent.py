@@ -15,10 +15,10 @@ from ...dialects.relay.matmul import DenseOp
 from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp
 from ..importing.attributes import Flag, Float, Int
 from ..importing.converter import Converter
-from ..importing.products import product
 from ..importing.rows import row
 from ..importing.terms import Term, places, sigmoid, tanh, where
 from ..meanings.moves import concatenate, stack, swap
+from ..meanings.products import matmul
 from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, lstm_step
 from ..meanings.slices import element, split
 from .context import Context
@@ -38,7 +38,7 @@ def _projected_steps(layer: Direction, projection: Term, data: Term, states: Seq
     product, of a state that is no hidden units', comes to that of the input.
     """
     ctx, time, (state, *before) = data.ctx, data.shape[0], states
-    of_hidden = replace(layer, recurrent=Term(ctx, product(ctx, layer.recurrent.value, projection.value)))
+    of_hidden = replace(layer, recurrent=matmul(layer.recurrent, projection))
     total, own = layer.inputs(data), state.apply(DenseOp, layer.ordered(layer.recurrent))
     step = places(ctx, time, 3)
     first = step.equal(step.number(time - 1) if layer.reverse else 0.0)
@@ -93,16 +93,12 @@ def _recurrent(
     return tuple(x.apply(SqueezeOp, axis=(1,)) if single else x for x in (data, *stacks))
 
 
-def _sums(ctx: Context, x: Term, weight: Term, bias: Term | None) -> Term:
-    return Term(ctx, linear(ctx, x.value, weight.value, None if bias is None else bias.value))
-
-
 def _gru_cell(
     ctx: Context, x: Term, state: Term, of_input: Term, of_state: Term, bias: Term | None, state_bias: Term | None
 ) -> Term:
     """Gates reset, update, hidden, whose part of the state is gated before it is added."""
-    r, z, n = split(_sums(ctx, x, of_input, bias), -1, 3)
-    state_r, state_z, state_n = split(_sums(ctx, state, of_state, state_bias), -1, 3)
+    r, z, n = split(linear(x, of_input, bias), -1, 3)
+    state_r, state_z, state_n = split(linear(state, of_state, state_bias), -1, 3)
     new = tanh(n + sigmoid(r + state_r) * state_n)
     return new + sigmoid(z + state_z) * (state - new)
 
@@ -111,7 +107,7 @@ def _lstm_cell(
     ctx: Context, x: Term, of_input: Term, of_state: Term, bias: Term | None, state_bias: Term | None
 ) -> tuple[Term, Term]:
     state, cell = (Term(ctx, value) for value in ctx.list_of("hx"))
-    return lstm_step(cell, *split(_sums(ctx, x, of_input, bias) + _sums(ctx, state, of_state, state_bias), -1, 4))
+    return lstm_step(cell, *split(linear(x, of_input, bias) + linear(state, of_state, state_bias), -1, 4))
 
 
 def _row(kind: Kind, **fields: Any) -> Converter[Any]:

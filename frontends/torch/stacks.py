@@ -13,15 +13,16 @@ from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp
 from ...dialects.sizes import Size, SizeExpr
+from ..importing.attributes import Stated
 from ..importing.converter import Converter
-from ..importing.products import product
 from ..importing.rows import row
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, places, where
 from ..meanings import moves
+from ..meanings.products import matmul, with_addend
+from ..meanings.reductions import norm
 from .context import Context
-from .normalization import norm_of
-from .promotion import common_type, floating, kind_of, number_term, operand
+from .promotion import common_type, floating, kind_of, operand
 from .shaping import cut
 
 
@@ -41,21 +42,14 @@ def _all_pairs(*rows: Term) -> Term:
     return moves.stack(*(moves.flat(moves.broadcast_to(x, extents)) for x in apart), axis=1)
 
 
-def _sum_of_products(ctx: Context) -> SSAValue:
+def _sum_of_products(addend: Term, a: Term, b: Term, alpha: float, beta: float) -> Term:
     """beta * self + alpha * the sum of the products of a batch."""
-    both = Term(ctx, product(ctx, ctx.of("batch1"), ctx.of("batch2"))).apply(SumOp, axis=(0,), keepdims=False)
-    alpha, beta = ctx.number("alpha", 1), ctx.number("beta", 1)
-    both = both if alpha == 1 else both * number_term(ctx, alpha, both.dtype)
-    if beta == 0:
-        return both.value
-    before = ctx.term("self")
-    return ((before if beta == 1 else before * number_term(ctx, beta, both.dtype)) + both).value
+    return with_addend(matmul(a, b).apply(SumOp, axis=(0,), keepdims=False), addend, alpha, beta)
 
 
 def _distance(ctx: Context) -> SSAValue:
     dtype = floating(common_type(ctx, ("self", "other")))
-    apart = operand(ctx, "self", dtype) - operand(ctx, "other", dtype)
-    return norm_of(apart, ctx.float("p", 2.0), list(range(len(apart.shape))), False).value
+    return norm(operand(ctx, "self", dtype) - operand(ctx, "other", dtype), ctx.float("p", 2.0)).value
 
 
 def _running(smallest: bool) -> Converter[Context]:
@@ -106,7 +100,7 @@ def _chosen(ctx: Context, stays: Term, value: Term, axis: int, back: int) -> Ter
 TABLE: dict[str, Converter[Context]] = {
     **{f"aten.atleast_{rank}d.default": row(partial(moves.at_least, rank=rank), "self") for rank in (1, 2, 3)},
     **{f"aten.atleast_{rank}d.Sequence": _at_least(rank) for rank in (1, 2, 3)},
-    "aten.addbmm.default": Converter(_sum_of_products),
+    "aten.addbmm.default": row(_sum_of_products, "self batch1 batch2", alpha=Stated(1), beta=Stated(1)),
     "aten.cartesian_prod.default": row(_all_pairs, "tensors*"),
     "aten.cummax.default": _running(smallest=False),
     "aten.cummin.default": _running(smallest=True),

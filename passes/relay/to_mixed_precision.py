@@ -18,7 +18,7 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.matmul import BatchMatmulOp, DenseOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.sizes import proves, same
-from ...frontends.importing.products import is_constant
+from ...frontends.meanings.products import is_constant
 from ...provenance.diagnostics import fail, message
 from ...support.context import PassContext
 from ...support.errors import PipelineError
