@@ -11,10 +11,14 @@ from ...dialects.affine import below
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.pooling import Window
 from ...dialects.sizes import same
 from ...support.dtypes import limits
 from ...te import Expr, Tensor
 from .stages import compute, divided, dtype_of, label, rounded, shape, wide
+
+_GAIN = 2
+"""The times as many operations that writing and reading what is shared is worth."""
 
 
 def _image_axes(op: Operator) -> tuple[int, ...]:
@@ -25,12 +29,13 @@ def _image_axes(op: Operator) -> tuple[int, ...]:
 def _reduced_image(
     op: Operator,
     x: Tensor,
+    extents: Sequence[int],
     window: Sequence[int],
     read: Callable[..., Expr],
     reducer: Callable[..., Expr],
     tag: str,
 ) -> Tensor:
-    """The reduction of `read(point, k0, k1, ..)` over a window, in wide numbers."""
+    """The reduction of `read(point, k0, k1, ..)` over a window, for each point within extents, in wide numbers."""
     number = wide(x.dtype)
     k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(window)]
 
@@ -39,9 +44,8 @@ def _reduced_image(
 
     # Whether the innermost axis is a block of channels; the schedule cannot tell it from pixels.
     blocked = parse_layout(op.signature.str("layout"))[-1].factor > 0
-    extents = shape_of(op.results[0])
     names = tuple(f"ax{axis}" for axis in range(len(extents)))
-    return te.compute(extents, combined, label(op), tag, {"blocked": True} if blocked else None, names)
+    return te.compute(tuple(extents), combined, label(op), tag, {"blocked": True} if blocked else None, names)
 
 
 def _global_pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], tag: str) -> Tensor:
@@ -52,7 +56,8 @@ def _global_pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], tag: str
             point[axis] = at
         return x(*point)
 
-    return _reduced_image(op, x, [shape(x)[axis] for axis in axes], element, reducer, tag)
+    window = [shape(x)[axis] for axis in axes]
+    return _reduced_image(op, x, shape_of(op.results[0]), window, element, reducer, tag)
 
 
 def global_max_pool(op: Operator, x: Tensor) -> Tensor:
@@ -65,15 +70,35 @@ def global_avg_pool(op: Operator, x: Tensor) -> Tensor:
 
 
 def _pool(op: Operator, x: Tensor, reducer: Callable[..., Expr], outside: float, tag: str) -> Tensor:
+    """The reduction of each window: of wide windows that overlap one axis at a time, as neighbours share parts."""
     assert isinstance(op, relay.WindowedPool)
     windows = op.windows(op.signature)
 
-    def element(point: list[Expr], *k: Expr) -> Expr:
-        for w, at in zip(windows, k, strict=True):
-            point[w.axis] = point[w.axis] * w.stride + at * w.dilation - w.before
-        return x(*point, otherwise=outside)
+    def reduced(x: Tensor, windows: Sequence[Window]) -> Tensor:
+        def element(point: list[Expr], *k: Expr) -> Expr:
+            for w, at in zip(windows, k, strict=True):
+                point[w.axis] = point[w.axis] * w.stride + at * w.dilation - w.before
+            return x(*point, otherwise=outside)
 
-    return _reduced_image(op, x, [w.size for w in windows], element, reducer, tag)
+        extents = list(shape(x))
+        for w in windows:
+            extents[w.axis] = shape_of(op.results[0])[w.axis]
+        return _reduced_image(op, x, extents, [w.size for w in windows], element, reducer, tag)
+
+    if not _shares_parts(windows):
+        return reduced(x, windows)
+    for w in reversed(windows):
+        x = reduced(x, [w])
+    return x
+
+
+def _shares_parts(windows: Sequence[Window]) -> bool:
+    """Return whether windows overlap so much that one axis at a time takes less than half of the operations."""
+    apart, strides = 0, 1
+    for w in windows:
+        apart += w.size * strides
+        strides *= w.stride
+    return prod(w.size for w in windows) > _GAIN * apart
 
 
 def max_pool(op: Operator, x: Tensor) -> Tensor:

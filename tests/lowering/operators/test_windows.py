@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from operator_cases import Cases, Check, MakeNet
 
+import whence
 from whence.dialects.relay import nn
 from whence.dialects.relay.convolution_transpose import (
     Conv1DTransposeOp,
@@ -57,6 +58,13 @@ for max_pool, avg_pool, image in (
         CASES.add(avg_pool, f"{text} float16", **window, count_include_pad=True)
     else:
         CASES.add(avg_pool, text, pool_size=(2,) * rank, dilation=(2,) * rank)
+# Wide windows that overlap are reduced one axis at a time.
+WIDE: dict[str, Any] = {"pool_size": (7, 6), "dilation": (1, 2), "padding": (3, 5, 2, 5), "ceil_mode": True}
+CASES.add(nn.MaxPool2DOp, "1x3x12x19", **WIDE)
+CASES.add(nn.MaxPool2DOp, "1x2x12x15x8 int8", **WIDE, layout="NCHW8c")
+CASES.add(nn.AvgPool2DOp, "2x2x11x14 float16", **WIDE)
+CASES.add(nn.AvgPool2DOp, "1x13x12x5", pool_size=(7, 7), padding=(3,), layout="NHWC", count_include_pad=True)
+CASES.add(nn.MaxPool3DOp, "1x2x6x7x9", pool_size=(3, 4, 4), padding=(1,))
 CASES.add(nn.MaxPool3DOp, "1x2x4x5x6x8", pool_size=(2, 2, 2), layout="NCDHW8c")
 for kind in (nn.AdaptiveMaxPool1DOp, nn.AdaptiveAvgPool1DOp):
     CASES.add(kind, "2x3x10", output_size=(4,))
@@ -98,3 +106,13 @@ def test_transposed_convolutions_as_they_are_declared(make_net: MakeNet, check_m
     values = iter(net.inputs)
     results = [net.add(case.kind, next(values), next(values), **case.attributes) for case in cases]
     check_model(net.finish(*results), *inputs, levels=(0,))
+
+
+@pytest.mark.parametrize("size, strides, stages", [((9, 9), (1, 1), 2), ((9, 9), (9, 9), 1), ((3, 3), (1, 1), 1)])
+def test_only_wide_windows_that_overlap_are_reduced_one_axis_at_a_time(
+    size: tuple[int, int], strides: tuple[int, int], stages: int, make_net: MakeNet
+):
+    x = np.zeros((1, 2, 30, 30), np.float32)
+    net = make_net(x)
+    exe = whence.compile(net.finish(net.add(nn.MaxPool2DOp, net.inputs[0], pool_size=size, strides=strides)))
+    assert exe.get_source(0, "te").count("pool_max") == stages
