@@ -48,7 +48,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if (period := _period(work, stage, axes[-1])) is not None:
         *axes, last = axes
         axes += stage.split(last, period)
-    if len(axes) > 1 and _interleaves(stage, axes[-1]) and (column := _column(stage, work.lanes(stage))) in axes:
+    if len(axes) > 1 and _interleaves(stage, axes[-1]) and (column := _column(stage, work.lanes(stage))) in axes[:-1]:
         _interleave(work, stage, axes, column)
         return
     guarded = work.guarded(stage)

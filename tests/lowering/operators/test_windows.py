@@ -35,6 +35,7 @@ CASES.add(nn.Conv2DOp, "1x6x5x8", "3x3x8x1", groups=8, data_layout="NHWC", kerne
 CASES.add(nn.Conv2DOp, "1x8x6x5", "3x3x8x1", groups=8, kernel_layout="HWOI", padding=(1, 1))
 CASES.add(nn.Conv1DOp, "2x9x4 float16", "3x4x5 float16", data_layout="NWC", kernel_layout="WIO")
 CASES.add(nn.Conv3DOp, "1x4x5x6x7", "8x4x3x3x3", constants=1, padding=(1, 1, 1), strides=(1, 2, 1))
+CASES.add(nn.Conv3DOp, "1x1x6x1x4 float64", "2x1x1x1x1 float64")
 CASES.add(nn.Conv3DOp, "2x3x4x4x4", "5x3x2x1x3", padding=(0, 0, 1, 1, 0, 1), dilation=(1, 1, 2))
 CASES.add(nn.Conv3DOp, "1x16x3x5x5", "16x1x3x3x3", constants=1, groups=16, padding=(1,))
 CASES.add(Conv1DTransposeOp, "2x4x7", "4x3x4", constants=1, strides=(3,), padding=(2, 1), dilation=(2,))
