@@ -8,15 +8,37 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import LocationAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects import te, tir
-from ...dialects.sizes import Size, SizeExpr
+from ...dialects.sizes import Size, SizeExpr, same
 from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...provenance.rewrite import rewrite
 from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
 from ..relay_to_te.knobs import Decisions
+from ..relay_to_te.stages import TURNED
 from ..relay_to_te.strategy import schedule_function
 from ..te_to_tir.lower import lower_schedule
+
+_PRODUCTS = (StringAttr("dense"), StringAttr("dense_pack"))
+"""The tags of products."""
+
+
+class ReadThrough(RewritePattern):
+    """The elements of a turned operand are read as they lie in memory."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: te.ReadOp, rewriter: PatternRewriter, /) -> None:
+        turned = op.tensor.owner
+        if not isinstance(turned, te.ComputeOp) or turned.attributes.get("tag") != StringAttr(TURNED):
+            return
+        (source,) = turned.reads
+        places = [op.map.data.results[turned.axes.index(axis)] for axis in source.indices]
+        point = source.map.data.replace_dims_and_symbols(places, [], len(op.indices), 0)
+        rewriter.replace(op, te.ReadOp.make(source.tensor, point, op.indices))
+        if not turned.results[0].uses:
+            rewriter.erase(turned)
 
 
 def lower_scheduled(
@@ -32,6 +54,7 @@ def lower_scheduled(
     many = lower_schedule(schedule)
     if product is not None and single is not None:
         rows, location = product
+        rewrite(single.body, [ReadThrough()], recursive=False)
         few = lower_schedule(schedule_function(single, machine, few_rows=True))
         branch = tir.IfOp.make(affine_map(0, (lifted(rows - 2),)), [], orelse=True)
         branch.location = location
@@ -41,7 +64,8 @@ def lower_scheduled(
             ops: list[Operation] = list(source.block.ops)
             for op in ops:
                 op.detach()
-            target.add_ops(ops)
+                is_shared = isinstance(op, tir.AllocOp) and op.result.type.scope.data == "global"
+                (many.block if is_shared else target).add_op(op)
         for old, new in values.items():
             old.replace_all_uses_with(new)
         many.block.add_op(branch)
@@ -49,9 +73,12 @@ def lower_scheduled(
 
 
 def _open_product(func: te.FuncOp) -> tuple[Size, LocationAttr] | None:
-    """The rows of a product with a packed weight, if there may be one or more of them, and where it stands."""
-    for op in func.block.ops:
-        if isinstance(op, te.ComputeOp) and op.attributes.get("tag") == StringAttr("dense_pack"):
-            rows = op.shape[0]
-            return (rows, op.location) if isinstance(rows, SizeExpr) and not at_least(rows, 2) else None
-    return None
+    """The rows of a function's only product, if there may be one or more of them, and where it stands."""
+    computes = [op for op in func.block.ops if isinstance(op, te.ComputeOp)]
+    products = [op for op in computes if op.attributes.get("tag") in _PRODUCTS]
+    reductions = [op for op in computes if op.reducer is not None]
+    if len(products) != 1 or (products[0].attributes["tag"] == _PRODUCTS[0] and len(reductions) != 1):
+        return None
+    *_, rows, columns = products[0].shape
+    is_open = isinstance(rows, SizeExpr) and not at_least(rows, 2) and not same(rows, columns)
+    return (rows, products[0].location) if is_open else None

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import SizeExpr
+from ...dialects.sizes.kernel import at_least
 from ...te import Expr, Tensor
 from .pairs import in_words, products, words_of_rows
 from .stages import (
     PARTS,
+    TURNED,
     broadcast,
     broadcast_point,
     compute,
@@ -90,6 +93,10 @@ def matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
     else:
         words, multiplied, depth = y, None, shape(x)[-2 if flip_x else -1]
     k = te.reduce_axis((0, depth), name="k")
+    extents = shape_of(op.results[0])
+    if flip_y and multiplied is None and isinstance(extents[-2], SizeExpr) and not at_least(extents[-2], 2):
+        turned = (*shape(y)[:-2], depth, shape(y)[-2])
+        y, flip_y = compute(turned, lambda *i: words(*i[:-2], i[-1], i[-2]), "turned", tag=TURNED, keep=True), False
 
     def product(*i: Expr) -> Expr:
         *b, m, n = i
@@ -99,7 +106,6 @@ def matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
         right = broadcast(y, [*b, n, k] if flip_y else [*b, k, n])
         return te.sum(left.astype(number) * right.astype(number), axis=k)
 
-    extents = shape_of(op.results[0])
     batch = tuple(f"b{axis}" for axis in range(len(extents) - 2)) if len(extents) > 3 else ("b",) * (len(extents) - 2)
     return rounded(te.compute(extents, product, label(op), "dense", None, (*batch, "m", "n")), dtype)
 

@@ -26,6 +26,9 @@ DEQUANTIZED = "dequantized"
 PARTS = "parts"
 """The tag of sums of a few products, of which a product's own sum is made; its schedule says where they are."""
 
+TURNED = "turned"
+"""The tag of stages that have the transposed operand of a product whose rows only a call knows: of one row, none."""
+
 JOINED = "concatenate"
 """The tag of stages that have their operands one behind the other along an axis."""
 

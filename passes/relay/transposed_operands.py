@@ -12,10 +12,21 @@ from ...dialects.relay.canonicalization.constant_operands import erase_unused, s
 from ...dialects.relay.matmul import FEW_ROWS, BatchMatmulOp, MatmulOp
 from ...dialects.relay.operator import shape_of
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from ...dialects.sizes import Size, holds_zero, same_shape
+from ...dialects.sizes import Size, holds_zero, same, same_shape
+from ...dialects.sizes.kernel import at_least
 from .blocking import twin
 
 Product: TypeAlias = MatmulOp | BatchMatmulOp
+
+
+def _may_be_few(rows: Size, columns: Size) -> bool:
+    """Return whether a product has few rows: those of one token, where calls decide how many tokens there are.
+
+    Rows and columns of one number, as an encoder's attention has, are not few beside each other.
+    """
+    if isinstance(rows, int):
+        return 0 < rows <= FEW_ROWS
+    return not at_least(rows, 2) and not same(rows, columns)
 
 
 class ReadTransposed(RewritePattern):
@@ -24,8 +35,7 @@ class ReadTransposed(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Product, rewriter: PatternRewriter, /) -> None:
         rows, sig = cast(Size, shape_of(op.result)[-2]), op.signature
-        few = isinstance(rows, int) and 0 < rows <= FEW_ROWS
-        if not few or sig.get("transpose_a") or sig.get("transpose_b"):
+        if not _may_be_few(rows, shape_of(op.result)[-1]) or sig.get("transpose_a") or sig.get("transpose_b"):
             return
         left, right = op.operands
         reshape = right.owner if isinstance(right.owner, ReshapeOp) else None

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from symbolic_kernels import SymbolicKernel, inputs_of, relay_function
-from xdsl.dialects.builtin import f32, i64
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32, i64
 
 from whence.dialects.relay import OPERATORS
-from whence.dialects.sizes import Size, symbol
+from whence.dialects.sizes import Size, known_ranges, symbol
 from whence.lowering.kernel.few_rows import lower_scheduled
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.lower import lower_function
+from whence.passes.relay.legalize import LegalizePass
 from whence.provenance.lost import is_located
 
 OP = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
@@ -207,7 +209,8 @@ def test_rows_of_a_softmax_lie_whole_vectors_apart() -> None:
 
 def test_the_rest_of_tiles_keeps_its_sums_in_registers() -> None:
     kernel = SymbolicKernel(relay_function([(S, 32), (64, 32)], lambda *v: OP["nn.dense"](*v)))
-    loops = [line.strip() for line in kernel.function.tir.splitlines() if "tir.for" in line]
+    many, _, _ = kernel.function.tir.partition("} else {")
+    loops = [line.strip() for line in many.splitlines() if "tir.for" in line]
     # Of open sizes are only the loops over tiles: those more than half full, and one that is not.
     assert [line.split()[1].split("_")[0] for line in loops if "s0" in line] == ["%m.outer"] * 2
     assert sum("tir.for unrolled" in line for line in loops) > 6
@@ -224,3 +227,30 @@ def test_long_sums_are_as_exact_as_their_parts(shape: Sequence[Size], axes: tupl
     data = np.abs(data)
     found = kernel({name: value for name, value in sizes.items() if name in kernel.names}, data)
     np.testing.assert_allclose(found, data.sum(axes, dtype=np.float64), rtol=3e-7)
+
+
+def test_scores_of_one_row_read_keys_as_they_lie() -> None:
+    """A step of a decoder has one query for many keys, which are turned only for more queries."""
+    shapes = [(B, S, 64), (B, S + symbol("t"), 64)]
+    kernel = SymbolicKernel(relay_function(shapes, lambda *v: OP["nn.batch_matmul"](*v)))
+    many, _, one = kernel.function.tir.partition("} else {")
+    assert "%turned" in many
+    assert "%turned" not in one
+    assert "vector.reduction" in one
+    assert "tir.for %n in s1 + s2 {" in one, "the index of a key takes no division by a size"
+
+
+def test_graphs_hand_keys_to_products_of_open_rows_as_they_lie() -> None:
+    """Where rows and columns are of one number, as in an encoder, keys are turned once for all rows."""
+    for rows, columns, kept in ((S, S + symbol("t"), 0), (S, S, 1), (2 * S + 2, S, 1)):
+        func = relay_function(
+            [(B, rows, 64), (B, columns, 64)],
+            _chain(
+                lambda q, k: OP["transpose"](k, axes=(0, 2, 1)),
+                lambda q, k, turned: OP["nn.batch_matmul"](q, turned, transpose_b=False),
+            ),
+        )
+        module = ModuleOp([func])
+        with known_ranges({}):
+            LegalizePass().apply(Context(), module)
+        assert str(module).count("relay.transpose") == kept, (rows, columns)

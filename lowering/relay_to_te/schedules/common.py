@@ -61,6 +61,12 @@ def passes(axes: Sequence[IterVar]) -> int:
     return prod(nominal(axis.extent) for axis in axes)
 
 
+def _surely(axes: Sequence[IterVar]) -> int:
+    """Return `passes` where the first size that only a call knows, often that of a batch, is 1."""
+    batch = next((axis for axis in axes if not isinstance(axis.extent, int)), None)
+    return passes([axis for axis in axes if axis is not batch])
+
+
 def shape_of(read: te.ReadOp) -> tuple[Size, ...]:
     """The shape of the tensor that is read."""
     type_ = read.tensor.type
@@ -181,7 +187,7 @@ class Scheduling:
         any_count: the number of loops is a choice, as no other one changes which there are.
         """
         loops = list(takewhile(lambda axis: not axis.reduce and axis.kind == "serial", axes))
-        count = next((count for count in range(len(loops)) if passes(loops[:count]) >= _PASSES), len(loops))
+        count = next((count for count in range(len(loops)) if _surely(loops[:count]) >= _PASSES), len(loops))
         size = points(stage) if work is None else work
         counts = {0: 0, **({1: count} if count else {})}
         if any_count:

@@ -60,7 +60,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     if (parts := _read_stage(work, stage, PARTS)) is not None:
         _schedule_parts(work, stage, parts)
         return
-    if _of_rows(stage):
+    if _of_rows(work, stage):
         schedule_reduction(work, stage)
         return
     size = points(stage)
@@ -292,13 +292,13 @@ def _read_stage(work: Scheduling, stage: Stage, tag: str) -> Stage | None:
     return source if source is not None and tag_of(source) == tag else None
 
 
-def _of_rows(stage: Stage) -> bool:
+def _of_rows(work: Scheduling, stage: Stage) -> bool:
     """Return whether elements are sums along rows of both operands, which few others share: vectors go along rows then.
 
     Panels would gather a column from as many rows as it has numbers, which pays once more rows multiply it.
     """
     rows, columns = stage.compute.shape[-2:]
-    few = below(columns, 2) or (isinstance(rows, int) and rows <= FEW_ROWS)
+    few = below(columns, 2) or (rows <= FEW_ROWS if isinstance(rows, int) else work.few_rows)
     return few and along_all(stage)
 
 

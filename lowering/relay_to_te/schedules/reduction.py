@@ -172,10 +172,11 @@ def _along(work: Scheduling, stage: Stage) -> None:
         return
     if part is not None:
         inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
-        row = host.fuse(*axes)
+        # An index of fused loops is divided by extents: by numbers cheaply, by sizes for as long as a short row takes.
+        *around, row = axes if len(axes) > 1 and not isinstance(axes[-1].extent, int) else [host.fuse(*axes)]
         part.compute_at(host, row)
         inner.compute_at(host, row)
-        shared = work.parallel(host, [row], size)
+        shared = work.parallel(host, around or [row], size)
         (extent, _), *_ = sums
         if at_point is not None:
             work.cost(_cost_along(work, size, known(extent), at_point, shared))

@@ -109,7 +109,7 @@ def test_transposed_convolutions_as_they_are_declared(make_net: MakeNet, check_m
     check_model(net.finish(*results), *inputs, levels=(0,))
 
 
-@pytest.mark.parametrize("size, strides, stages", [((9, 9), (1, 1), 2), ((9, 9), (9, 9), 1), ((3, 3), (1, 1), 1)])
+@pytest.mark.parametrize(("size", "strides", "stages"), [((9, 9), (1, 1), 2), ((9, 9), (9, 9), 1), ((3, 3), (1, 1), 1)])
 def test_only_wide_windows_that_overlap_are_reduced_one_axis_at_a_time(
     size: tuple[int, int], strides: tuple[int, int], stages: int, make_net: MakeNet
 ):
