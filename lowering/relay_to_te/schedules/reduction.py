@@ -25,6 +25,10 @@ _ACCUMULATORS = 8
 times how many start per cycle, which half the registers of any machine hold."""
 _OPEN = 2
 """Such vectors where only a call knows how long a row is: most of them may be empty in the last step."""
+_RAGGED = 2
+"""Such vectors where a row is no whole number of vectors: with more, its end takes as many steps as they save."""
+_SHORT_RAGGED = 4
+"""Vectors of such a row that is too short for that."""
 _NARROW = 4
 """Narrower vectors are worse than whole ones of which the last is not full."""
 _SHORT = 2
@@ -134,7 +138,8 @@ def _row_sums(work: Scheduling, stage: Stage, extent: Size, width: int) -> RowSu
     if not isinstance(extent, int):
         return RowSums(_OPEN, width)
     full, large = work.lanes(stage), work.is_large(stage)
-    default = 1 if extent % width else largest_divisor(extent // width, _ACCUMULATORS)
+    ragged = _RAGGED if extent >= _SHORT_RAGGED * width else 1
+    default = ragged if extent % width else largest_divisor(extent // width, _ACCUMULATORS)
     most = min(work.machine.vector_registers // 2, extent // width)
     counts = [count for count in range(1, most + 1) if extent // width % count == 0 or count in _STEPS]
     written = [count for count in _WRITTEN if count <= max(_UNROLLED, extent // full)] if extent % full else ()
