@@ -27,6 +27,8 @@ _WHOLE = 4
 """Vectors of the widest block that is no block of a machine's own: more leave too few registers for pixels."""
 _EMPTY = 1.25
 """Work that may be left out for which channels of zeros, and taking them away again, pay."""
+_FULL = 3 / 4
+"""The part of a vector that outputs have to fill to be its lanes: sums across lanes cost about what is empty then."""
 _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
 _SUMS = 24
@@ -76,6 +78,11 @@ def empty_channels(extent: int, limit: int, lanes: int) -> int:
     more = -extent % limit
     filled = _filled(channel_block(extent, limit, lanes), lanes)
     return more if extent / (extent + more) > _EMPTY * filled else 0
+
+
+def few_channels(outputs: int, block: int, lanes: int) -> bool:
+    """Return whether a convolution's lanes are better input channels, in blocks of so many, than so few outputs."""
+    return outputs < _FULL * lanes and block % lanes == 0
 
 
 def _filled(width: int, lanes: int) -> float:

@@ -18,7 +18,7 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..knobs import Legal, Values
 from ..stages import MUCH_PADDING
-from .common import PARTITION_HINT, Scheduling, passes
+from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, passes
 from .convolution_cost import Padding, coefficients, convolution_cost, window_cost
 from .terms import LONGEST, divisors, term_counts, write_out
 from .tiles import counted, pixel_tile, pixel_tiles, pixels_fit, row_tile, row_tiles
@@ -50,6 +50,9 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
 
     Knobs: rows, or pixels, and blocks of channels that are kept in a cache for each other.
     """
+    if _is_of_few(work, stage):
+        _schedule_few(work, stage)
+        return
     host, inner = work.hosted(stage)
     n, channels, *rows, columns, lanes = host.leaf
     sizes = [axis.extent for axis in host.leaf]
@@ -91,6 +94,45 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
         images, _, *image, _ = map(known, sizes)
         height, length = (1, prod(image)) if by_pixel else (prod(image[:-1]), image[-1])
         work.cost(convolution_cost(work.machine, inner, (images, count, height, length), per_pixel))
+
+
+def _is_of_few(work: Scheduling, stage: Stage) -> bool:
+    """Return whether a convolution has blocks of one output channel, and input channels for whole vectors."""
+    return same(stage.axes[-1].extent, 1) and same(stage.reduce_axes[-1].extent % work.lanes(stage), 0)
+
+
+def _schedule_few(work: Scheduling, stage: Stage) -> None:
+    """Convolutions to few channels: lanes are input channels, whose sums for some pixels of all outputs are combined.
+
+    for parallel n.y { for x.outer { rf[x.inner, oc, lane]; for ic, ky, kx { rf += .. }; out = vector.reduction of rf } }
+    """
+    lanes = work.lanes(stage)
+    _, lane = stage.split(stage.reduce_axes[-1], lanes)
+    part = work.schedule.rfactor(stage, lane, -1)
+    part.set_scope("local")
+    work.done.add(part)
+    host, inner = work.hosted(stage)
+    n, channels, *rows, columns, _ = host.leaf
+    if len(inner.axes) < len(host.leaf):
+        columns, rows = host.fuse(*rows, columns), []
+    sums = work.machine.accumulators
+    c_outer, c_inner = host.split(channels, largest_divisor(known(channels.extent), sums))
+    most = max(1, sums // known(c_inner.extent))
+    pixels = largest_divisor(columns.extent, most) if isinstance(columns.extent, int) else most
+    x_outer, x_inner = host.split(columns, pixels if 2 * pixels > most else most)
+    host.pragma(x_outer, PARTITION_HINT, 1)
+    host.reorder(n, c_outer, *rows, x_outer, x_inner, c_inner)
+    host.parallel(host.fuse(n, c_outer, *rows))
+    host.unroll(x_inner)
+    host.unroll(c_inner)
+    for some in (part, inner):
+        some.compute_at(host, x_outer)
+        n, channels, *rows, columns, _ = some.axes[: len(stage.axes)]
+        some.unroll(columns)
+        some.unroll(channels)
+        some.reorder(*(some.reduce_axes if some is part else ()), n, *rows, columns, channels)
+    part.vectorize(part.axes[-1])
+    inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
 
 
 def _tile(work: Scheduling, columns: Size, channels: int, per_block: int, rule: tuple[int, int]) -> tuple[int, int]:
