@@ -104,7 +104,7 @@ def _is_of_few(work: Scheduling, stage: Stage) -> bool:
 def _schedule_few(work: Scheduling, stage: Stage) -> None:
     """Convolutions to few channels: lanes are input channels, whose sums for some pixels of all outputs are combined.
 
-    for parallel n.y { for x.outer { rf[x.inner, oc, lane]; for ic, ky, kx { rf += .. }; out = vector.reduction of rf } }
+    for parallel n.y { for x.outer { rf[x.inner, oc, lane]; for ic, ky, kx { rf += .. }; out = vector reductions } }
     """
     lanes = work.lanes(stage)
     _, lane = stage.split(stage.reduce_axes[-1], lanes)
