@@ -105,8 +105,8 @@ def test_layers_are_known_across_the_border(shared: whence.Executable):
     assert set(shared.layers) >= {"conv1", "relu1", "tangent", "arc", "sum", "conv2", "pool"}
     coverage = shared.coverage()
     assert coverage["relay"] == 1
-    # Two copies of arguments serve several calls, and one constant both `tan` and `atan`: these name none.
-    assert coverage["native"] + coverage["native_inferred"] >= 0.98
+    # Two copies of arguments serve several calls, and constants both `tan` and `atan`: these name none.
+    assert coverage["native"] + coverage["native_inferred"] >= 0.97
     with pytest.raises(FrontendError, match="expected a kernel with TIR, got tvmgen_default_onnxruntime_main_0, which"):
         shared.why(CALL.format("onnxruntime", 0), 1)
     times = shared.times({"x": X}, repeat=1)
