@@ -104,7 +104,8 @@ def check_exportable(artifact: Artifact) -> None:
         raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
     machine = Elf.of(artifact.main, "main").machine if artifact.main[:5] == b"\x7fELF\x02" else 0
     if machine not in MACHINES:
-        expected = f"ELF objects for {' or '.join(MACHINES.values())}"
+        *some, last = MACHINES.values()
+        expected = f"ELF objects for {', '.join(some)} or {last}"
         raise PipelineError(expectation("export", expected, f"code for {artifact.target.triple}"))
 
 

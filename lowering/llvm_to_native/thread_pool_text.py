@@ -25,6 +25,7 @@ from ...runtime.program.threads import Layout
 _MACHINES = {
     "x86_64": (202, 228, "@llvm.x86.sse2.pause()", "@llvm.x86.sse2.pause()"),
     "aarch64": (98, 113, "@llvm.aarch64.hint(i32)", "@llvm.aarch64.hint(i32 1)"),  # yield
+    "riscv64": (98, 113, "@llvm.donothing()", "@llvm.donothing()"),
 }
 
 

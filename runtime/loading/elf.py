@@ -13,8 +13,8 @@ from typing import NamedTuple, NoReturn, cast
 
 from ...support.errors import FrontendError
 
-X86_64, AARCH64 = 62, 183
-MACHINES = {X86_64: "x86_64", AARCH64: "aarch64"}
+X86_64, AARCH64, RISCV64 = 62, 183, 243
+MACHINES = {X86_64: "x86_64", AARCH64: "aarch64", RISCV64: "riscv64"}
 ALLOC, WRITE, EXEC = 2, 1, 4
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS = 1, 2, 3, 4, 8
 UNWIND = 0x70000001

@@ -53,11 +53,13 @@ def link(
 
 
 def check_objects(objects: Sequence[Elf], machine: str) -> None:
-    """Raise PipelineError for objects that are not for `machine`, a name in `MACHINES`."""
+    """Raise PipelineError for objects that are not for `machine`, a name in `MACHINES`, or that no linker here knows."""
     for elf in objects:
         actual = MACHINES.get(elf.machine, f"machine {elf.machine}")
         if actual != machine:
             raise PipelineError(expectation(elf.name, f"objects for {machine}", f"some for {actual}"))
+        if elf.machine not in LINKED:
+            raise PipelineError(expectation(elf.name, "a .so, which the system links", f"objects for {machine}"))
 
 
 class Image:
