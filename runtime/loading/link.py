@@ -53,7 +53,7 @@ def link(
 
 
 def check_objects(objects: Sequence[Elf], machine: str) -> None:
-    """Raise PipelineError for objects that are not for `machine`, a name in `MACHINES`, or that no linker here knows."""
+    """Raise PipelineError for objects of another machine than `machine`, and of one that nothing here links."""
     for elf in objects:
         actual = MACHINES.get(elf.machine, f"machine {elf.machine}")
         if actual != machine:
