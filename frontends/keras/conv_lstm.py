@@ -8,13 +8,13 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import ZerosOp
 from ...dialects.relay.matmul import BiasAddOp
-from ...dialects.relay.rearrange import SplitOp, StackOp
-from ...dialects.relay.transform import SqueezeOp, StridedSliceOp
+from ...dialects.relay.rearrange import StackOp
 from ...dialects.sizes import same_shape, symbols_of
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
 from ..meanings.recurrent import lstm_step
+from ..meanings.slices import split, unstack
 from .activations import activated
 from .context import Config, Context
 from .convolution import convolved, image_of, layer_window, window_of
@@ -54,12 +54,12 @@ def conv_sequence(
     hidden, cell = (Term(ctx, state) for state in states)
     if not all(same_shape(state.shape, (batch, *image)) for state in (hidden, cell)):
         ctx.fail(f"first states of shape {[batch, *image]}", f"{list(hidden.shape)} and {list(cell.shape)}")
-    parts = _steps(ctx, gates)
-    marks = None if mask is None else [Term(ctx, step) for step in _steps(ctx, mask)]
+    parts = unstack(Term(ctx, gates), 1, time)
+    marks = None if mask is None else unstack(Term(ctx, mask), 1, time)
     reverse, zero = ctx.flag("go_backwards", False), ctx.flag("zero_output_for_mask", False)
     every, output = list[SSAValue](), hidden * 0.0
     for at in reversed(range(time)) if reverse else range(time):
-        new_hidden, new_cell = _step(ctx, Term(ctx, parts[at]), hidden, cell, rank)
+        new_hidden, new_cell = _step(ctx, parts[at], hidden, cell, rank)
         if marks is None:
             output, hidden, cell = new_hidden, new_hidden, new_cell
         else:
@@ -75,15 +75,6 @@ def conv_sequence(
 
 def _rank(ctx: Context) -> int:
     return int(ctx.node.op_type[-2])
-
-
-def _steps(ctx: Context, value: SSAValue) -> list[SSAValue]:
-    """(batch, time, ..) as (batch, ..) for each step."""
-    time = shape_of(value)[1]
-    return [
-        ctx.emit(SqueezeOp, ctx.emit(StridedSliceOp, value, begin=(at,), end=(at + 1,), axes=(1,)), axis=(1,))
-        for at in range(time)
-    ]
 
 
 def _inputs(ctx: Context, data: SSAValue, rank: int) -> SSAValue:
@@ -112,7 +103,6 @@ def _step(ctx: Context, gates: Term, hidden: Term, cell: Term, rank: int) -> tup
     kernel = (*size, filters, GATES * filters)
     sums = gates + Term(ctx, convolved(ctx, hidden.value, "cell.recurrent_kernel", kernel, window, 1))
     axis = 1 if ctx.channels_first() else rank + 1
-    parts = ctx.emit_all(SplitOp, sums.value, indices_or_sections=(GATES,), sections=True, axis=axis)
 
     def gate(x: Term) -> Term:
         return Term(ctx, activated(ctx, x.value, "recurrent_activation"))
@@ -120,7 +110,7 @@ def _step(ctx: Context, gates: Term, hidden: Term, cell: Term, rank: int) -> tup
     def bend(x: Term) -> Term:
         return Term(ctx, activated(ctx, x.value))
 
-    return lstm_step(cell, *(Term(ctx, part) for part in parts), gate=gate, bend=bend)
+    return lstm_step(cell, *split(sums, axis, GATES), gate=gate, bend=bend)
 
 
 def conv_lstm(ctx: Context) -> tuple[SSAValue, ...]:

@@ -18,6 +18,9 @@ from ..importing.converter import Converter, Result
 from ..importing.rows import row
 from ..importing.sizes import sizes_array
 from ..importing.tensor import Tensor, Undecided
+from ..importing.terms import Term
+from ..meanings.moves import squeeze
+from ..meanings.slices import split_by_sizes
 from .context import Context
 from .shaping import axis_of
 
@@ -131,18 +134,9 @@ def split_to_sequence(ctx: Context) -> Tensor:
             sizes = tuple(min(size, shape[axis] - start) for start in range(0, shape[axis], max(size, 1)))
     else:
         sizes = (1,) * shape[axis]
-    ctx.require_equal(sum(sizes), shape[axis])
-    if sum(sizes) != shape[axis] or min(sizes, default=0) < 0:
-        ctx.fail(f"sizes that make up {shape[axis]}", str(list(sizes)))
-    parts: list[Tensor] = []
-    start = 0
-    for size in sizes:
-        part = ctx.emit(StridedSliceOp, data, begin=(start,), end=(start + size,), strides=(1,), axes=(axis,))
-        if squeezed:
-            part = ctx.emit(SqueezeOp, part, axis=(axis,))
-        parts.append(Tensor(f"{ctx.node.output[0]}[{len(parts)}]", value=part, leaf=ctx.leaf))
-        start += size
-    return _listed(ctx, parts)
+    parts = [squeeze(part, [axis]) if squeezed else part for part in split_by_sizes(Term(ctx, data), sizes, axis)]
+    name = ctx.node.output[0]
+    return _listed(ctx, [Tensor(f"{name}[{at}]", value=x.value, leaf=ctx.leaf) for at, x in enumerate(parts)])
 
 
 def concat_from_sequence(ctx: Context, sequence: Tensor, axis: int, new_axis: bool) -> SSAValue:

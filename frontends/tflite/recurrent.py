@@ -13,13 +13,13 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ...dialects.relay.rearrange import StackOp
-from ...dialects.relay.transform import ConcatenateOp, SqueezeOp
+from ...dialects.relay.transform import ConcatenateOp
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sigmoid, sqrt
 from ..meanings.products import dense
 from ..meanings.recurrent import lstm_step
-from ..meanings.slices import split
+from ..meanings.slices import split, unstack
 from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
@@ -76,8 +76,7 @@ def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     axis = 0 if ctx.flag("TimeMajor") else 1
     if shape[axis] > _MOST_STEPS:
         ctx.fail(f"at most {_MOST_STEPS} steps, which are written out", str(shape[axis]))
-    value = ctx.value(index)
-    return [ctx.emit(SqueezeOp, cut(ctx, value, axis, at, at + 1), axis=(axis,)) for at in range(shape[axis])], axis
+    return [step.value for step in unstack(Term(ctx, ctx.value(index)), axis, shape[axis])], axis
 
 
 def _cell(

@@ -25,7 +25,7 @@ ROWS = [
     for meaning in table(family)
     for way in meaning.spellings
 ]
-SPELLED = {"onnx": 223, "tflite": 152, "torch": 307, "keras": 290, "tensorflow": 195, "stablehlo": 102}
+SPELLED = {"onnx": 225, "tflite": 153, "torch": 309, "keras": 291, "tensorflow": 196, "stablehlo": 102}
 """Spellings of each format: they may only become more."""
 
 
