@@ -76,7 +76,9 @@ def reciprocal(x: Term) -> Term:
     return 1.0 / x
 
 
-def square(x: Term) -> Term:
+def square(x: Term, truths: str = "int32") -> Term:
+    """x times x; of truth values, which are numbers of a type."""
+    x = x.to(truths) if x.dtype.kind == "b" else x
     return x * x
 
 

@@ -52,7 +52,7 @@ def floored_quotient(a: Term, b: Term) -> Term:
     rest = a.apply(division.TruncModOp, b)
     quotient = (a - rest) / b
     apart = (b < 0.0).apply(logic.LogicalXorOp, rest < 0.0)
-    quotient = where(rest.apply(logic.NotEqualOp, 0.0).apply(logic.LogicalAndOp, apart), quotient - 1.0, quotient)
+    quotient = where(rest.apply(logic.NotEqualOp, 0.0) & apart, quotient - 1.0, quotient)
     whole = quotient.apply(elementwise.FloorOp)
     whole = where((quotient - whole) > 0.5, whole + 1.0, whole)
     plain = a / b
@@ -130,5 +130,5 @@ def times_log1p(x: Term, y: Term, nan: bool) -> Term:
 def _where_not_zero(x: Term, y: Term, product: Term, nan: bool) -> Term:
     none = x.equal(0.0)
     if nan:
-        none = none.apply(logic.LogicalAndOp, is_nan(y).apply(elementwise.LogicalNotOp))
+        none = none & ~is_nan(y)
     return where(none, 0.0, product)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import logic
 from ..importing.terms import Term, absolute, copysign, erf, exp, log, maximum, once, sqrt, where
 
 _ERFC = (
@@ -77,7 +76,7 @@ _BASE = 0.9999999999998099
 
 def _is_pole(x: Term) -> Term:
     """True for 0 and whole numbers below it."""
-    return (x <= 0.0).apply(logic.LogicalAndOp, x.equal(x.apply(ew.FloorOp)))
+    return (x <= 0.0) & x.equal(x.apply(ew.FloorOp))
 
 
 @once
@@ -96,7 +95,7 @@ def log_gamma(x: Term) -> Term:
     fraction = absolute(x) - absolute(x).apply(ew.FloorOp)
     sine = (where(fraction > 0.5, -(fraction - 1.0), fraction) * float(np.pi)).apply(ew.SinOp)
     mirrored = -log(sine) + float(np.log(np.pi)) - value
-    endless = x.apply(ew.IsInfOp).apply(logic.LogicalOrOp, _is_pole(x))
+    endless = x.apply(ew.IsInfOp) | _is_pole(x)
     return where(endless, np.inf, where(reflected, mirrored, value))
 
 

@@ -202,7 +202,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.round.decimals": _ROUND,
     "aten.sign.default": row(_sign, "self"),
     "aten.sgn.default": row(_sign, "self"),
-    "aten.square.default": row(elementwise.square, "self"),
+    "aten.square.default": row(partial(elementwise.square, truths="int64"), "self"),
     "aten.reciprocal.default": of_floats(elementwise.reciprocal),
     "aten.expm1.default": of_floats(ew.Expm1Op),
     "aten.exp2.default": of_floats(ew.Exp2Op),

@@ -125,6 +125,8 @@ TABLE = [
     Meaning("erf_inverse", wide(_erf_inverse), [Case("numbers", [_OF_ERF])], spellings(torch="erfinv", keras="Erfinv",
         tensorflow="Erfinv", stablehlo="erf_inv")),
     two("next_after", np.nextafter, torch="nextafter", keras="Nextafter", tensorflow="NextAfter"),
+    Meaning("square_of_truth", lambda x: x.astype(np.int32), [Case("all", TRUTHS[:1])], spellings(
+        torch="square", keras="Square"), dtypes={"torch": "int64"}),
     Meaning("ldexp", np.ldexp, [Case("powers", [_X, np.arange(12, dtype=np.int32).reshape(2, 6)]),
         Case("halves", [np.array([0.0, 2.0**-20, np.inf], np.float16), np.array([20, 30, 1], np.int32)])],
         spellings("self other", torch="ldexp.Tensor", keras="Ldexp")),
