@@ -324,7 +324,7 @@ def compile_kernels(
                         from ..lowering.kernel.draft import redraft_kernel
 
                         redraft_kernel(copy, target, key, stored.decisions)
-                    jobs.append(_kernel(copy, func, target, key, cache, workers, stored, applied))
+                    jobs.append(_kernel(copy, func, target, key, cache, workers, stored=stored, applied=applied))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.result() for job in jobs]

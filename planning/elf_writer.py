@@ -30,16 +30,26 @@ def bytes_object(
     at_names = at_symbols + len(symbols)
     at_sections = at_names + len(names) + -len(names) % 8
 
-    def row(name: str, kind: int, flags: int, at: int, length: int, link: int = 0, info: int = 0, *rest: int) -> bytes:
-        return _SECTION.pack(names.index(name.encode()), kind, flags, 0, at, length, link, info, *rest)
+    def row(
+        name: str,
+        kind: int,
+        at: int,
+        length: int,
+        flags: int = 0,
+        link: int = 0,
+        info: int = 0,
+        align: int = 1,
+        entry: int = 0,
+    ) -> bytes:
+        return _SECTION.pack(names.index(name.encode()), kind, flags, 0, at, length, link, info, align, entry)
 
     sections = [
         bytes(_SECTION.size),
-        row(section, PROGBITS, ALLOC, ALIGNMENT, size, 0, 0, ALIGNMENT, 0),
-        row(".symtab", SYMTAB, 0, at_symbols, len(symbols), 3, 1, 8, _SYMBOL.size),
-        row(".strtab", STRTAB, 0, at_names, len(names), 0, 0, 1, 0),
-        # Says that nothing here wants to execute its stack.
-        row(".note.GNU-stack", PROGBITS, 0, at_names, 0, 0, 0, 1, 0),
+        row(section, PROGBITS, ALIGNMENT, size, flags=ALLOC, align=ALIGNMENT),
+        row(".symtab", SYMTAB, at_symbols, len(symbols), link=3, info=1, align=8, entry=_SYMBOL.size),
+        row(".strtab", STRTAB, at_names, len(names)),
+        # This section tells the linker that the code needs no executable stack.
+        row(".note.GNU-stack", PROGBITS, at_names, 0),
     ]
     header = _HEADER.pack(
         b"\x7fELF\x02\x01\x01",

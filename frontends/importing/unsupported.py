@@ -66,7 +66,7 @@ def refuse(
 ) -> None:
     """Raise the `refusal` of calls, if there are any."""
     if calls:
-        raise refusal(file, frontend, calls, supported, stem, instead, reason, library)
+        raise refusal(file, frontend, calls, supported, stem=stem, instead=instead, reason=reason, library=library)
 
 
 def refusal(

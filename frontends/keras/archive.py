@@ -19,30 +19,30 @@ from .nests import entries_of, items_of
 
 ARCHIVE = b"PK\x03\x04"
 _DEEPEST = 200
-"""Levels of a configuration."""
+"""The greatest number of levels of a configuration."""
 _MOST_TEXT = 1 << 28
-"""Bytes of a configuration: what is longer is no model's."""
+"""The greatest number of bytes of a configuration; no model has a longer one."""
 
 Config = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """A saved model: what its layers are, and the file with their weights."""
+    """A saved model: the configuration of its layers, and the file with their weights."""
 
     file: str
     """The name of the file, without folders."""
     config: Config
-    """That of the model: `class_name`, `config`, ..."""
+    """The configuration of the model: `class_name`, `config`, ..."""
     weights: Hdf5
     legacy: bool
-    """True for an `.h5` file, which has its weights by layer and name."""
+    """True for an `.h5` file, which stores weights by layer and name."""
     major: int
     """The version of Keras that wrote it: 2 or 3."""
 
 
 def open_saved(source: bytes | str | os.PathLike[str]) -> Saved:
-    """Read a model: a path, or the bytes of a file. Raises FrontendError when it is none, or damaged."""
+    """Read a model from a path or the bytes of a file. Raises FrontendError for damaged and other files."""
     if isinstance(source, bytes):
         name, data = "<memory>", source
     else:
@@ -66,8 +66,8 @@ def _archive(name: str, data: bytes) -> Saved:
             if "metadata.json" in names:
                 metadata = _json(name, "metadata.json", _member(name, archive, "metadata.json", _MOST_TEXT))
             if "model.weights.h5" not in names:
-                wanted = "weights in one file, model.weights.h5"
-                raise FrontendError(f"{name}: expected {wanted}, got {', '.join(sorted(names)[:5])}")
+                expected = "weights in one file, model.weights.h5"
+                raise FrontendError(f"{name}: expected {expected}, got {', '.join(sorted(names)[:5])}")
             weights = _member(name, archive, "model.weights.h5", memory_limit())
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise FrontendError(f"{name}: expected a readable archive, got: {error}") from error
@@ -76,7 +76,7 @@ def _archive(name: str, data: bytes) -> Saved:
 
 
 def _member(name: str, archive: zipfile.ZipFile, member: str, most: int) -> bytes:
-    """Return what a member of an archive holds, unless it says or turns out to be more than `most` bytes."""
+    """Return the bytes of a member of an archive, unless it states or has more than `most` bytes."""
     size = archive.getinfo(member).file_size
     if size > most:
         raise FrontendError(f"{name}: expected {member} of at most {most} bytes, got {size}")
@@ -101,7 +101,7 @@ def _json(name: str, member: str, data: bytes | str) -> Config:
 
 
 def _is_deep(nest: Any) -> bool:
-    """Return whether a nest is deeper than what models are, and reads of it could go."""
+    """Return whether a nest is deeper than those of models, so deep that recursion could fail."""
     layer: list[Any] = [nest]
     depth = 0
     while layer and depth <= _DEEPEST:

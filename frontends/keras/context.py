@@ -27,7 +27,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Reference:
-    """An argument that is an input of the step: its place among them."""
+    """An argument that is an input of the step."""
 
     index: int
 
@@ -38,26 +38,26 @@ class Node(ModelNode):
 
     config: Config
     arguments: Sequence[Any]
-    """Positional ones, in which a tensor is a Reference."""
+    """The positional arguments; a tensor in them is a Reference."""
     keywords: Mapping[str, Any]
     weights: Mapping[str, int]
-    """Name in the layer -> place among the inputs of the step."""
+    """Name in the layer -> index among the inputs of the step."""
     states: Sequence[int] = ()
-    """The inputs that are its states from the last call of the program."""
+    """The inputs that hold the layer's states after the last call of the program."""
     is_mask: bool = False
     """True for a step that computes the mask of the layer's output."""
     major: int = 3
     """The version of Keras that wrote the file."""
     is_layer: bool = True
-    """False for an operation of `keras.ops`, which computes in the dtypes that its operands have."""
+    """False for an operation of `keras.ops`, which computes in the dtypes of its operands."""
     names: tuple[str, ...] = ()
     """The names that the user may call its class by."""
     results: Sequence[Stated] = ()
-    """The types of its outputs, as far as the file states them."""
+    """The types of its outputs, where the file states them."""
 
 
 _TRAINED = ("_initializer", "_regularizer", "_constraint", "_quantizer")
-"""The ends of the names of entries that say how weights begin and are trained."""
+"""The ends of the names of entries about the initial values and the training of weights."""
 HINTS: Mapping[str, str] = {
     **dict.fromkeys(("name", "trainable", "dtype", "build_config", "registered_name"), "of any layer"),
     **dict.fromkeys(
@@ -74,9 +74,9 @@ HINTS: Mapping[str, str] = {
     **dict.fromkeys(("mask_zero", "stateful", "quantization_config"), "read with the graph"),
     "output_shape": "what weights show",
 }
-"""Entries of configurations that do not change what is computed, or are read elsewhere, each with the reason."""
+"""Entries of configurations that do not change the results, or are read elsewhere, each with the reason."""
 DEFAULTS: Mapping[str, tuple[Any, ...]] = {"fill_mode": ("constant",), "sorted": (True, False)}
-"""The defaults of entries of layers that have rows, where they are not 0, false or nothing."""
+"""The defaults of entries of layers with rows, where they are not 0, false or None."""
 
 
 def _is_default(name: str, value: Any) -> bool:
@@ -84,7 +84,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 class AskedConfig(Mapping[str, Any]):
-    """A configuration that notes what it is asked for."""
+    """A configuration that records the names of the entries that are read."""
 
     def __init__(self, config: Config, asked: Asked):
         self._config, self._asked = config, asked
@@ -101,9 +101,9 @@ class AskedConfig(Mapping[str, Any]):
 
 
 def policy_of(config: Config) -> str:
-    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none.
+    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError without one.
 
-    Of a quantised layer it is that of the layer before.
+    For a quantised layer, it is the policy that the layer had before quantisation.
     """
     policy_name = config.get("dtype")
     for _ in range(3):
@@ -119,7 +119,7 @@ def policy_of(config: Config) -> str:
 
 
 def compute_dtype(policy: str) -> str:
-    """Return the dtype that a policy computes in; raises ValueError for one that is not known."""
+    """Return the dtype that a policy computes in; raises ValueError for an unknown policy."""
     name = policy.removeprefix("mixed_")
     if name not in FLOATS and name not in ("int8", "int16", "int32", "int64", "uint8", "bool", "string"):
         raise ValueError(policy)
@@ -128,28 +128,28 @@ def compute_dtype(policy: str) -> str:
 
 @dataclass(eq=False, kw_only=True)
 class Context(context.Context):
-    """One call under conversion. Inputs are the tensors that it is given, then the layer's weights."""
+    """One call under conversion. Its inputs are the tensors of its arguments, then the layer's weights."""
 
     repeats = True
     node: Node
     prefix: str = ""
-    """Of the names of weights: `forward_layer.` for a layer inside the one whose call it is."""
+    """The start of the names of weights: `forward_layer.` for a layer inside the called one."""
 
     # Configuration.
 
     @property
     def config(self) -> Config:
-        """The configuration; entries that are read are asked for."""
+        """Return the configuration, which records the entries that are read."""
         return AskedConfig(self.node.config, self.asked)
 
     def parts(self) -> Iterator[NodePart]:
-        """The entries of the configuration that differ from the defaults of Keras."""
+        """Yield the entries of the configuration that differ from the defaults of Keras."""
         for name, value in () if self.node.is_mask else self.node.config.items():
             if name not in HINTS and not name.endswith(_TRAINED) and not _is_default(name, value):
                 yield NodePart(name, "configuration", name, repr(value))
 
     def inside(self, attribute: str, kind: str, config: Config) -> Context:
-        """Return the context of a layer that this one has at an attribute, given the same inputs."""
+        """Return the context of the layer at an attribute of this one, with the same inputs."""
         node = replace(self.node, op_type=kind, config=config)
         prefix = f"{self.prefix}{attribute}." if attribute else self.prefix
         return replace(self, node=node, prefix=prefix)
@@ -157,26 +157,26 @@ class Context(context.Context):
     def with_values(self, *values: SSAValue, names: Sequence[str] = ()) -> Context:
         """Return this context with values in the place of its tensors; weights stay.
 
-        names: those of the arguments that they are; by default, and where they are empty, in order.
+        names: the arguments that the values are; without a name, values are positional arguments, in order.
         """
         weights = sorted(self.node.weights.values())
         inputs = [*self.inputs[: weights[0] if weights else len(self.inputs)]]
         kept = self.inputs[len(inputs) :]
         shift = len(values) - len(inputs)
-        moved = {name: index + shift for name, index in self.node.weights.items()}
+        weights_now = {name: index + shift for name, index in self.node.weights.items()}
         named = {name: Reference(at) for at, name in enumerate(names) if name}
         arguments = [Reference(at) for at in range(len(values) - len(named))]
-        node = replace(self.node, arguments=arguments, keywords=named, weights=moved)
+        node = replace(self.node, arguments=arguments, keywords=named, weights=weights_now)
         tensors = [Tensor(f"value {at}", value=value, leaf=self.leaf) for at, value in enumerate(values)]
         return replace(self, node=node, inputs=[*tensors, *kept])
 
     def option(self, name: str, default: Any = None) -> Any:
-        """An entry of the configuration; `default` where there is none."""
+        """Return an entry of the configuration; `default` where there is none."""
         return self.config.get(name, default)
 
     def stated(self, name: str) -> Any:
         value = self.option(name)
-        # Numbers of numpy are saved as tensors.
+        # Keras saves numbers of numpy as tensors.
         return value if (tensor := entries_of(value)) is None else (entries_of(tensor.get("config")) or {}).get("value")
 
     def states_nothing(self, name: str) -> bool:
@@ -201,7 +201,7 @@ class Context(context.Context):
 
     @property
     def dtype_name(self) -> str:
-        """The dtype that the layer computes in."""
+        """Return the dtype that the layer computes in."""
         try:
             return compute_dtype(policy_of(self.config))
         except ValueError as error:
@@ -213,7 +213,7 @@ class Context(context.Context):
         return self.choice("data_format", ("channels_last", "channels_first")) == "channels_first"
 
     def axis(self, axis: int, rank: int) -> int:
-        """An axis counted from the front."""
+        """Return an axis counted from the front."""
         if not -rank <= axis < rank:
             self.fail(f"an axis in [{-rank}, {rank})", str(axis))
         return axis % rank
@@ -232,37 +232,37 @@ class Context(context.Context):
         return self.references(position, name)
 
     def argument(self, index: int, name: str = "", default: Any = None) -> Any:
-        """A positional argument or that of the name: a Reference, or what Python has."""
+        """Return the argument at an index or of a name: a Reference or a value of Python."""
         if index < len(self.node.arguments):
             return self.node.arguments[index]
         return self.node.keywords.get(name, default)
 
     def references(self, index: int = 0, name: str = "inputs") -> list[int]:
-        """The inputs that an argument names, which is a tensor or a list of them."""
+        """Return the inputs that an argument, a tensor or a list of tensors, refers to."""
         return [reference.index for reference in leaves(self.argument(index, name), Reference)]
 
     def operands(self, index: int = 0, name: str = "inputs") -> list[SSAValue]:
-        """The tensors of an argument."""
+        """Return the tensors of an argument."""
         return [self.value(at) for at in self.references(index, name)]
 
     def data(self, index: int = 0, name: str = "inputs") -> SSAValue:
-        """The one tensor of an argument."""
-        found = self.index_of(name, index)
-        if found is None:
+        """Return the one tensor of an argument."""
+        reference = self.index_of(name, index)
+        if reference is None:
             self.fail(f"one tensor as argument {index} ({name})", "0")
-        return self.value(found)
+        return self.value(reference)
 
     def optional(self, index: int, name: str) -> SSAValue | None:
-        """The tensor of an argument that may be left out."""
+        """Return the tensor of an optional argument."""
         return self.data(index, name) if self.argument(index, name) is not None else None
 
     def mask(self, index: int, name: str = "mask") -> SSAValue | None:
-        """The mask of an argument that may be left out: true at what counts."""
+        """Return the mask of an optional argument, true at the elements that count."""
         reference = self.argument(index, name)
         return self.masks(reference)[0] if isinstance(reference, Reference) else None
 
     def masks(self, nest: Any) -> list[SSAValue | None]:
-        """The masks that a nest refers to, as truth values; None for what has none."""
+        """Return the masks that a nest refers to, as booleans; None for a tensor without a mask."""
         items = items_of(nest)
         references = [nest] if items is None else items
         values = [super(Context, self).value(ref.index) if isinstance(ref, Reference) else None for ref in references]
@@ -271,12 +271,12 @@ class Context(context.Context):
     # Values.
 
     def value(self, index: int) -> SSAValue:
-        """Input `index`; of a layer, floats in the dtype that it computes in."""
+        """Return input `index`; a layer gets floats in the dtype that it computes in."""
         value = super().value(index)
         if not self.node.is_layer or not is_float(dtype_of(value)):
             return value
-        wanted = self.dtype_name
-        return value if wanted not in FLOATS else self.cast(value, wanted)
+        dtype = self.dtype_name
+        return value if dtype not in FLOATS else self.cast(value, dtype)
 
     def cast(self, value: SSAValue, dtype: str) -> SSAValue:
         return value if dtype_of(value).name == dtype else self.emit(CastOp, value, dtype=dtype)
@@ -287,21 +287,21 @@ class Context(context.Context):
         return self.prefix + name in self.node.weights
 
     def weight_place(self, name: str, shape: Sequence[int] | None = None) -> int:
-        """The input that a weight is, once its shape is what it must be."""
+        """Return the index of the input that a weight is, once its shape is checked."""
         index = self.node.weights.get(self.prefix + name)
         if index is None:
             self.fail(f"a weight {name}", f"{', '.join(self.node.weights) or 'none'}")
-        own = self.shape(index)
-        if shape is not None and not same_shape(own, tuple(shape)):
-            self.fail(f"weight '{self.prefix}{name}' of shape [{', '.join(map(str, shape))}]", str(list(own)))
+        actual = self.shape(index)
+        if shape is not None and not same_shape(actual, tuple(shape)):
+            self.fail(f"weight '{self.prefix}{name}' of shape [{', '.join(map(str, shape))}]", str(list(actual)))
         return index
 
     def weight(self, name: str, shape: Sequence[int] | None = None) -> SSAValue:
-        """A weight in the dtype that the layer computes in."""
+        """Return a weight in the dtype that the layer computes in."""
         return self.value(self.weight_place(name, shape))
 
     def arranged(self, name: str, shape: Sequence[int], order: Sequence[int], newshape: Sequence[int] = ()) -> SSAValue:
-        """A weight with its axes in another order, then perhaps another shape: its numbers stay that tensor's."""
+        """Return a weight with its axes in another order, and perhaps another shape, under its own name."""
         tensor = self.tensor(self.weight_place(name, shape))
         assert tensor.array is not None
         array: Array = np.ascontiguousarray(tensor.array.transpose(order))
@@ -310,7 +310,7 @@ class Context(context.Context):
         return self.of_weight(name, array)
 
     def of_weight(self, name: str, array: Array) -> SSAValue:
-        """Numbers made of those of a weight, whose they stay, in the dtype that the layer computes in."""
+        """Return numbers computed from a weight, under its name, in the dtype that the layer computes in."""
         tensor = self.tensor(self.weight_place(name))
         if is_float(array.dtype) and self.dtype_name in FLOATS:
             array = array.astype(np.dtype(self.dtype_name) if self.dtype_name != "bfloat16" else _bfloat16())
@@ -318,7 +318,7 @@ class Context(context.Context):
             return self.constant(array, tensor.name)
 
     def numbers(self, name: str, shape: Sequence[int] | None = None) -> Array:
-        """The numbers of a weight."""
+        """Return the numbers of a weight."""
         array = self.tensor(self.weight_place(name, shape)).array
         assert array is not None
         return array

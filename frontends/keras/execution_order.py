@@ -1,6 +1,6 @@
 """The order in which Keras runs the calls of a model, and which of its tensors lose their masks on the way.
 
-MultiHeadAttention of Keras 3 takes the masks off the tensors that it reads: what runs after it sees none.
+MultiHeadAttention of Keras 3 takes the masks off the tensors that it reads: calls that run after it see none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Position: TypeAlias = "tuple[str, int]"
 
 
 def execution_order(graph: Graph) -> dict[Position, int]:
-    """Return the place of each call that outputs need: calls far from the outputs run first."""
+    """Return the position in time of each call that outputs need: calls far from the outputs run first."""
     depths: dict[Position, int] = {}
     of_layers: dict[str, int] = {}
     for position in reversed(list(_traversed(graph))):
@@ -39,7 +39,7 @@ def _parents(graph: Graph, position: Position) -> list[Position]:
 
 
 def _traversed(graph: Graph) -> Iterator[Position]:
-    """The calls that outputs need, depth first, each behind those that it reads."""
+    """Yield the calls that outputs need, depth first, each after the calls that it reads."""
     seen: set[Position] = set()
     for output in tensors_in(graph.outputs):
         stack: list[tuple[Position, bool]] = [((output.layer, output.call), False)]
@@ -54,7 +54,7 @@ def _traversed(graph: Graph) -> Iterator[Position]:
 
 
 def removals(graph: Graph, takers: Mapping[Position, list[Tensor]]) -> dict[Tensor, int]:
-    """Return the place of the first call, of those that take masks off tensors, that does so with a tensor."""
+    """Return, for each tensor that loses its mask, the position in time of the first call that takes it off."""
     if not takers:
         return {}
     order = execution_order(graph)

@@ -1,4 +1,4 @@
-"""Keras models as the importer takes them: calls of layers, and what the file states of their inputs."""
+"""The format `keras` of the importer: calls of layers, and the types that the file states for their inputs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .load import load
 from .rows import Row
 
 BATCH = "batch"
-"""The symbol of the first dimension of every input: they agree on it."""
+"""The symbol of the first dimension of every input, which all inputs share."""
 OF_ANY_LAYER = ("name", "trainable", "dtype", "batch_input_shape", "quantization_config")
-"""Entries of the configuration of any layer, which say nothing of what it computes."""
+"""Entries that any layer's configuration may have, which do not change its results."""
 
 
 def open_model(
@@ -34,7 +34,7 @@ def open_model(
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
     keep: whether states of layers are inputs and outputs (`Model.states`), to be kept for the next call.
-    Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
+    Raises FrontendError for a file that is no model, is damaged, holds code or uses unsupported layers.
     """
     source = load(model, keep, custom_ops)
     kept = {state.next: state.initial for state in source.states}
@@ -65,7 +65,7 @@ def _spec(info: InputInfo, file: str) -> OpenSpec:
 
 
 def channels_first(model: Model) -> bool:
-    """Return whether a layer of a model has its channels first."""
+    """Return whether some layer of a model has its channels first."""
     nodes = (step.source for step in model.region.steps)
     return any(isinstance(node, Node) and node.config.get("data_format") == "channels_first" for node in nodes)
 
@@ -84,7 +84,7 @@ def _stated(model: Model, step: Step, context: Context, tensors: Mapping[str, Te
 
 
 def _python_call(step: Step, context: Context, stated: Sequence[Stated]) -> PythonCall:
-    """Tensors of the call, then the layer's variables; the configuration by name, but for what any layer has."""
+    """Return the call with its tensors, the layer's variables, and the entries of the layer's own configuration."""
     node = context.node
     variables = set(node.weights.values())
     inputs = [number for number in range(len(step.inputs)) if number not in variables]

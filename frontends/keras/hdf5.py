@@ -1,4 +1,4 @@
-"""HDF5 files, of which only what is inside them is read: no links to other files, no other storage."""
+"""Reads HDF5 files, without following links to other files or external storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..importing.limits import excess, expectation
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGES = (OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, AttributeError, MemoryError)
-"""Errors that h5py raises of damaged files."""
+"""Errors that h5py raises for damaged files."""
 
 Group: TypeAlias = Any
 """A `h5py.Group`; h5py states no types."""
@@ -25,7 +25,7 @@ Dataset: TypeAlias = Any
 
 
 class Hdf5:
-    """An open HDF5 file. Every method raises FrontendError where the file is damaged or leads out of itself."""
+    """An open HDF5 file. Every method raises FrontendError where the file is damaged or leads to another file."""
 
     def __init__(self, file: str, data: bytes):
         """file: the name for errors. Raises FrontendError where h5py is missing, too."""
@@ -33,8 +33,8 @@ class Hdf5:
         try:
             self._h5py: Any = import_module("h5py")
         except ImportError as error:
-            wanted = "the h5py package, which reads Keras models (pip install 'whence-compiler[keras]')"
-            raise FrontendError(f"{file}: expected {wanted}, got none") from error
+            expected = "the h5py package, which reads Keras models (pip install 'whence-compiler[keras]')"
+            raise FrontendError(f"{file}: expected {expected}, got none") from error
         with self._reading("the file"):
             self.root: Group = self._h5py.File(io.BytesIO(data), "r")
 
@@ -69,7 +69,7 @@ class Hdf5:
             return parent.get(name)
 
     def at(self, parent: Group, path: str) -> Group | None:
-        """Return a group some steps down a path; None where there is none."""
+        """Return the group at a path; None where there is none."""
         group: Group | None = parent
         for name in filter(None, path.split("/")):
             group = self.group(group, name) if group is not None else None
@@ -81,7 +81,7 @@ class Hdf5:
             return list(group.keys())
 
     def texts(self, owner: Group, name: str) -> list[str] | None:
-        """Return an attribute that is a list of texts, perhaps in pieces `name0`, `name1`, ..; None without."""
+        """Return an attribute that is a list of texts, perhaps in pieces `name0`, `name1`, ..; None without one."""
         with self._reading(f"attribute '{name}'"):
             if name in owner.attrs:
                 return self._texts(owner, name)
@@ -96,12 +96,12 @@ class Hdf5:
         return [_text(item) for item in np.asarray(owner.attrs[name]).reshape(-1).tolist()]
 
     def text(self, owner: Group, name: str) -> str | None:
-        """Return an attribute that is one text; None without."""
+        """Return an attribute that is one text; None without one."""
         with self._reading(f"attribute '{name}'"):
             return _text(owner.attrs[name]) if name in owner.attrs else None
 
     def array(self, dataset: Dataset, what: str) -> Array:
-        """Return the numbers of a dataset, called `what`, once it is sure that they fit the memory."""
+        """Return the numbers of a dataset, called `what` in errors, after a check that they fit in memory."""
         with self._reading(what):
             if dataset.is_virtual or dataset.external:
                 raise FrontendError(f"{self.file}: expected {what} inside the file, got numbers of another file")
@@ -119,7 +119,7 @@ class Hdf5:
 
 
 def _text(item: object) -> str:
-    """A text of an attribute, which may be bytes; raises ValueError for what is none."""
+    """Return a text of an attribute, which may be bytes; raises ValueError for another value."""
     if isinstance(item, bytes):
         return item.decode()
     if isinstance(item, str):

@@ -25,7 +25,7 @@ DTYPES = {
     **{name: np.dtype(name) for name in ("uint8", "uint16", "uint32")},
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
 }
-"""Keras's names of element types -> what holds them."""
+"""Keras's name of an element type -> its dtype."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Call:
     keywords: Mapping[str, Any]
 
     def argument(self, index: int, name: str) -> Any:
-        """A positional argument or that of the name; None where it is left out."""
+        """Return the argument at an index or of a name; None where it is left out."""
         return self.arguments[index] if index < len(self.arguments) else self.keywords.get(name)
 
     def tensors(self) -> Iterator[Tensor]:
@@ -62,7 +62,7 @@ class Layer:
     config: Config
     module: str = ""
     package: str = ""
-    """The name that its class is registered under, where that is no class of Keras."""
+    """The name that its class is registered under, if it is not a class of Keras."""
     calls: list[Call] = field(default_factory=list[Call])
 
     @property
@@ -76,7 +76,7 @@ class Layer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names that the user may call its class by: as it is registered, and its own."""
+        """Return the names that you may call its class by: its registered name and its own."""
         if self.is_operation:
             return f"keras.ops.{self.kind}", self.kind
         return (self.package, self.kind) if self.package else (self.kind,)
@@ -84,7 +84,7 @@ class Layer:
 
 @dataclass(eq=False)
 class Graph:
-    """A model: its layers by name, and what its inputs and outputs are, in the nests that Keras has them in."""
+    """A model: its layers by name, and its inputs and outputs, in Keras's nests."""
 
     name: str
     layers: dict[str, Layer]
@@ -95,7 +95,7 @@ class Graph:
 
 
 def tensors_in(nest: Any) -> Iterator[Tensor]:
-    """The tensors in a nest of lists and maps, in order."""
+    """Yield the tensors in a nest of lists and maps, in order."""
     return leaves(nest, Tensor)
 
 
@@ -111,7 +111,7 @@ class Reader:
         return FrontendError(f"{self.file}: {where}expected {expected}, got {actual}")
 
     def layer(self, entry: Any, position: str) -> Layer:
-        """Return a layer of its entry in a configuration."""
+        """Return the layer that an entry of a configuration describes."""
         entries = entries_of(entry)
         if entries is None:
             raise self.fail("", f"a layer as {position}", repr(entry)[:60])
@@ -119,7 +119,7 @@ class Reader:
         if not isinstance(kind, str):
             raise self.fail("", f"a class_name of {position}", repr(kind)[:60])
         if kind in SEQUENTIAL and items_of(inner) is not None:
-            inner = {"layers": inner}  # as the first versions of Keras wrote it
+            inner = {"layers": inner}  # The first versions of Keras wrote it without "layers".
         config = entries_of({} if inner is None else inner)
         if config is None:
             raise self.fail("", f"a configuration of {position} ({kind})", type(inner).__name__)
@@ -129,7 +129,7 @@ class Reader:
         module, package = entries.get("module"), entries.get("registered_name")
         called = any(entries_of(node) is not None for node in items_of(entries.get("inbound_nodes")) or ())
         if module is None and called and "trainable" not in config:
-            module = OPERATIONS  # Keras 3 names no modules in .h5 files, and gives operations nothing of layers
+            module = OPERATIONS  # Keras 3 writes no modules in .h5 files, and no entry of layers for operations.
         return Layer(
             name,
             kind,
@@ -139,7 +139,7 @@ class Reader:
         )
 
     def graph(self, layer: Layer) -> Graph:
-        """Return what is in a model."""
+        """Return the graph of a layer that is a model."""
         entries = items_of(layer.config.get("layers"))
         if not entries:
             raise self.fail(layer.name, "layers of a model", "none")
@@ -160,7 +160,7 @@ class Reader:
         return Graph(layer.name, layers, places["input_layers"], outputs, self._stated)
 
     def _sequential(self, layer: Layer, layers: dict[str, Layer]) -> Graph:
-        """A chain of layers, before which there is an input."""
+        """Return a chain of layers, with an input in front."""
         first = next(iter(layers.values()))
         if first.kind != INPUT:
             shape = first.config.get("batch_input_shape") or layer.config.get("build_input_shape")
@@ -199,7 +199,7 @@ class Reader:
         return calls
 
     def _old_call(self, layer: Layer, node: list[Any]) -> Call:
-        """A call as Keras 2 wrote it: `[[layer, call, index, keywords], ..]`."""
+        """Return a call in the form of Keras 2: `[[layer, call, index, keywords], ..]`."""
         if node and isinstance(node[0], str):
             node = [node]
         tensors: list[Tensor] = []
@@ -216,7 +216,7 @@ class Reader:
         return Call([tensors[0] if len(tensors) == 1 else tensors], keywords)
 
     def _old_keyword(self, value: Any) -> Any:
-        """An argument by name, which may be a tensor `[layer, call, index]`, or a list of such."""
+        """Return an argument by name, which may be a tensor `[layer, call, index]` or a list of these."""
         match items_of(value):
             case [str(name), int(call), int(index)] if call >= 0 and 0 <= index < _MOST_OUTPUTS:
                 return Tensor(name, call, index)
@@ -233,7 +233,7 @@ class Reader:
                 raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(entry)[:60])
 
     def _argument(self, layer: Layer, value: Any, depth: int = 0) -> Any:
-        """An argument of a call, with Tensors in it, and Python's values in the place of their descriptions."""
+        """Return an argument of a call, with Tensors and values of Python in the place of their descriptions."""
         if depth > _DEEPEST:
             raise self.fail(layer.name, f"arguments nested at most {_DEEPEST} deep", "deeper ones")
         if (items := items_of(value)) is not None:
@@ -260,7 +260,7 @@ class Reader:
                 return Described(str(kind))
 
     def _places(self, layer: Layer, key: str) -> Any:
-        """The tensors of inputs or outputs: one `[layer, call, index]`, or a nest of them."""
+        """Return the tensors of inputs or outputs: one `[layer, call, index]`, or a nest of these."""
         return self._nest(layer, key, layer.config.get(key), 0)
 
     def _nest(self, layer: Layer, key: str, nest: Any, depth: int) -> Any:
@@ -274,10 +274,10 @@ class Reader:
             return self._tensor(layer, items)
         return [self._nest(layer, key, item, depth + 1) for item in items]
 
-    # Calls of models are counted from 1 in some places: there is one of their own before.
+    # Some files count the calls of models from 1, because Keras calls a model once as it builds it.
 
     def _count_from_0(self, layers: dict[str, Layer]) -> None:
-        """Have the calls of inner models counted from 0 where others read them."""
+        """Renumber the calls of inner models from 0 in the layers that read them."""
         late = {name for name, inner in layers.items() if inner.is_model and self._late(layers, name)}
         if not late:
             return
@@ -302,7 +302,7 @@ class Reader:
         return bool(read) and max(read) >= len(layers[name].calls) and 0 not in read
 
     def _counted(self, layers: dict[str, Layer], nest: Any) -> Any:
-        """The outputs with the calls of inner models counted from 0."""
+        """Return the outputs, in which the calls of inner models count from 0."""
 
         def own(tensor: Tensor) -> Tensor:
             layer = layers.get(tensor.layer)
@@ -315,7 +315,7 @@ class Reader:
 
 
 def _stated(config: Config) -> Stated:
-    """The type that a file says of a tensor."""
+    """Return the type that a file states for a tensor."""
     items, dtype = items_of(config.get("shape")), config.get("dtype")
     shape = None if items is None else [whole(item) for item in items]
     return Stated(shape, DTYPES.get(dtype) if isinstance(dtype, str) else None)
@@ -323,19 +323,19 @@ def _stated(config: Config) -> Stated:
 
 _DEEPEST = 64
 _MOST_OUTPUTS = 1 << 16
-"""Outputs of a call: what is read of it says how many there are."""
+"""The greatest number of outputs of a call, which follows from the outputs that are read."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """An object that an argument is, of which nothing is made."""
+    """An argument that is an object of a class that the importer does not know."""
 
     kind: str
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers that an argument is."""
+    """An argument that is an array."""
 
     value: Any
     dtype: str

@@ -38,7 +38,7 @@ class Source:
     """Its steps."""
     inputs: Mapping[str, InputInfo]
     states: tuple[State, ...] = ()
-    """The state that a call changes for the next one."""
+    """The states that a call changes for the next one."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
     """The layers that Python functions compute."""
 
@@ -50,7 +50,7 @@ def load(
 
     keep: whether states of layers are inputs and outputs, to be kept for the next call; else each call begins anew.
     custom_ops: the layers that Python functions compute.
-    Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
+    Raises FrontendError for a file that is no model, is damaged, holds code or uses unsupported layers.
     """
     if not isinstance(model, bytes | str | os.PathLike):
         model = _bytes(model)
@@ -69,7 +69,7 @@ def load(
 
 
 def _bytes(model: Any) -> bytes:
-    """Return the file that Keras saves of a model."""
+    """Return the bytes of the file that Keras saves a model to."""
     save = getattr(model, "save", None)
     if not callable(save) or not hasattr(model, "get_config"):
         raise FrontendError(f"expected a Keras model as a path, bytes or keras.Model, got {type(model).__name__}")
@@ -98,21 +98,21 @@ def _carried(layer: Layer) -> Carried | None:
 
 
 def _check_code(saved: Saved) -> None:
-    """Refuse compiled code, wherever in the layers it is."""
+    """Raise FrontendError for compiled code anywhere in the layers."""
     stack: list[tuple[str, Any]] = [("", saved.config.get("config"))]
     while stack:
         name, nest = stack.pop()
         if isinstance(nest, dict):
             entries = cast("dict[str, Any]", nest)
             config = entries.get("config")
-            own = entries.get("name") or (
+            own_name = entries.get("name") or (
                 cast("dict[str, Any]", config).get("name") if isinstance(config, dict) else ""
             )
-            if isinstance(own, str) and own and "class_name" in entries:
-                name = own
+            if isinstance(own_name, str) and own_name and "class_name" in entries:
+                name = own_name
             if entries.get("class_name") in _CODE:
-                wanted = "layers that are no code (write it with keras.ops, or export the model without it)"
-                raise FrontendError(f"{saved.file}: layer '{name}': expected {wanted}, got a {entries['class_name']}")
+                expected = "layers that are no code (write it with keras.ops, or export the model without it)"
+                raise FrontendError(f"{saved.file}: layer '{name}': expected {expected}, got a {entries['class_name']}")
             stack.extend((name, item) for item in reversed(list(entries.values())))
         elif isinstance(nest, list):
             stack.extend((name, item) for item in reversed(cast("list[Any]", nest)))
@@ -132,7 +132,7 @@ def _check_supported(saved: Saved, reader: Reader, main: Layer, custom_ops: Cust
 
 
 def _all(reader: Reader, main: Layer) -> Iterator[tuple[str, Layer]]:
-    """Every layer of a model and the models in it, with its whole name."""
+    """Yield every layer of a model and of the models in it, with its whole name."""
     stack = [("", main)]
     while stack:
         scope, model = stack.pop()

@@ -1,4 +1,4 @@
-"""Nests of lists and maps, which configurations and arguments are."""
+"""Nests of lists and maps, the form of configurations and arguments."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ LeafT = TypeVar("LeafT")
 
 
 def items_of(nest: Any) -> list[Any] | None:
-    """Return a list, or a tuple as one; None for what is neither."""
+    """Return a list, or a tuple as a list; None for another value."""
     return list(cast("list[Any]", nest)) if isinstance(nest, list | tuple) else None
 
 
 def entries_of(nest: Any) -> dict[str, Any] | None:
-    """Return a map; None for what is none."""
+    """Return a map; None for another value."""
     return cast("dict[str, Any]", nest) if isinstance(nest, dict) else None
 
 
 def whole(nest: Any) -> int | None:
-    """Return a whole number; None for what is none, as truth values are."""
+    """Return a whole number; None for another value, booleans included."""
     return nest if isinstance(nest, int) and not isinstance(nest, bool) else None
 
 
 def wholes(nest: Any) -> list[int] | None:
-    """Return a list of whole numbers; None for what is none."""
+    """Return a list of whole numbers; None for another value."""
     items = items_of(nest)
     if items is None or any(whole(item) is None for item in items):
         return None
@@ -32,7 +32,7 @@ def wholes(nest: Any) -> list[int] | None:
 
 
 def leaves(nest: Any, kind: type[LeafT]) -> Iterator[LeafT]:
-    """The leaves of a kind, in order."""
+    """Yield the leaves of a kind, in order."""
     stack: list[Any] = [nest]
     while stack:
         top = stack.pop()
@@ -45,7 +45,7 @@ def leaves(nest: Any, kind: type[LeafT]) -> Iterator[LeafT]:
 
 
 def replaced(nest: Any, kind: type[LeafT], function: Callable[[LeafT], Any]) -> Any:
-    """The nest with `function` of its leaves of a kind in their places; it is not deep."""
+    """Return the nest with each leaf of a kind replaced by `function` of it; recursive, for shallow nests."""
     if isinstance(nest, kind):
         return function(nest)
     if (items := items_of(nest)) is not None:

@@ -1,6 +1,6 @@
-"""The calls of layers as steps, each after those that it reads; inner models are put in their place.
+"""Makes steps of the calls of layers, each after those that it reads; the steps of inner models replace their calls.
 
-A layer is called what the user called it: `conv`, of an inner model `outer/conv`; a second call is `conv#1`.
+A layer keeps the name that its author gave it: `conv`, in an inner model `outer/conv`; its second call is `conv#1`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .weights import Attributed, Named, Place, Store, Variables
 
 AnswerT = TypeVar("AnswerT")
 _DEEPEST = 64
-"""Models inside each other: each is part of the names inside."""
+"""The greatest depth of models inside each other; each lengthens the names inside."""
 _MOST = 1_000_000
-"""Steps of a program: models that call models twice double what a few lines stand for."""
+"""The greatest number of steps, which nested models that call each other twice double again and again."""
 
 
 @dataclass(eq=False)
@@ -40,23 +40,23 @@ class Instance:
     scope: str
     """The prefix of the names of its layers."""
     home: str
-    """The same, without the number of the call: weights are those of the layer."""
+    """The scope without the numbers of calls, because all calls of a layer share its weights."""
     position: Place
     depth: int
     unmasked: frozenset[str] = frozenset()
-    """Names of inputs whose masks were taken off before."""
+    """The names of inputs whose masks were taken off before the call."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A call and what it reads."""
+    """A call and the tensors that it reads."""
 
     call: Call
     name_of: Callable[[Tensor], str]
     mask_of: Callable[[Tensor], str | None]
     """The name of the mask that a tensor has when the call runs; None without one."""
     stated: Sequence[Stated]
-    """The types of its outputs that are read, as far as the file states them."""
+    """The types of its outputs that are read, where the file states them."""
 
 
 class Builder:
@@ -70,10 +70,10 @@ class Builder:
         carried: Callable[[Layer], Carried | None],
         keep: bool,
     ):
-        """Begin with a file. The callbacks say what a layer has, by its configuration.
+        """Begin with a file. The callbacks describe a layer by its configuration.
 
-        variables, carried: of a layer; raise ValueError for a configuration that makes no sense. keep: whether states
-        of layers are inputs and outputs of the program; else each of its calls begins anew.
+        variables, carried: the weights and states of a layer; raise ValueError for a nonsensical configuration.
+        keep: whether states of layers are inputs and outputs of the program; else each of its calls begins anew.
         """
         self.saved, self.file = saved, saved.file
         self.reader = Reader(saved.file)
@@ -90,23 +90,23 @@ class Builder:
         """Tensor -> its mask, by names."""
 
     def main(self, model: Layer) -> Region:
-        """Return the region of a model that is none of another's layers."""
+        """Return the region of the outermost model."""
         graph = self.reader.graph(model)
         inputs = [self._input(graph, tensor) for tensor in tensors_in(graph.inputs)]
         self.inputs = {info.name: info for info in inputs}
         self._names |= set(self.inputs)
-        entering = [info.name for info in inputs]
-        outputs = self._run(Instance(graph, "", "", Place((), _siblings(graph)), 0), entering)
+        input_names = [info.name for info in inputs]
+        outputs = self._run(Instance(graph, "", "", Place((), _siblings(graph)), 0), input_names)
         names = tuple(leaves(outputs, str))
         if not names:
             raise self.reader.fail(model.name, "a model with at least one output", "none")
         if self.keep:
             self.inputs |= {info.name: info for info in self.kept.inputs}
-            entering += [state.name for state in self.kept.states]
+            input_names += [state.name for state in self.kept.states]
             names = (*names, *(state.next for state in self.kept.states))
         else:
             self.constants.sources |= {state.name: held(state.initial) for state in self.kept.states}
-        return Region(tuple(entering), names, _read(self.steps, names), self.constants)
+        return Region(tuple(input_names), names, _read(self.steps, names), self.constants)
 
     def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
         layer = graph.layers.get(tensor.layer)
@@ -123,18 +123,18 @@ class Builder:
             raise self.reader.fail(layer.name, "a dtype of the input", repr(dtype)[:60])
         return InputInfo(layer.name, tuple(extents), dtype)
 
-    def _run(self, instance: Instance, entering: Sequence[str]) -> Any:
-        """Add the steps of a model whose inputs are tensors of these names; return the nest of its outputs."""
+    def _run(self, instance: Instance, input_names: Sequence[str]) -> Any:
+        """Add the steps of a model whose inputs have these names; return the nest of its outputs."""
         graph = instance.graph
         if instance.depth > _DEEPEST:
             raise self.reader.fail(graph.name, f"at most {_DEEPEST} models inside each other", "more")
         entries = list(tensors_in(graph.inputs))
-        if len(entries) != len(entering):
-            raise self.reader.fail(instance.scope.rstrip("/"), f"{len(entries)} inputs", str(len(entering)))
+        if len(entries) != len(input_names):
+            raise self.reader.fail(instance.scope.rstrip("/"), f"{len(entries)} inputs", str(len(input_names)))
         results: dict[tuple[str, int], list[str]] = {
-            (entry.layer, 0): [name] for entry, name in zip(entries, entering, strict=True)
+            (entry.layer, 0): [name] for entry, name in zip(entries, input_names, strict=True)
         }
-        wanted = _counts(graph)
+        output_counts = _counts(graph)
 
         def name_of(tensor: Tensor) -> str:
             names = results[tensor.layer, tensor.call]
@@ -147,20 +147,20 @@ class Builder:
         order = execution_order(graph) if removed or self._in_order else {}
         calls = self._ordered(graph, set(results))
         if self._in_order:
-            # A stateful layer that is called twice goes on from the call that Keras runs first.
+            # The second call of a stateful layer continues from the call that Keras runs first.
             calls = sorted(calls, key=lambda call: order.get((call[0].name, call[1]), len(order)))
         for layer, at in calls:
-            call, now = layer.calls[at], order.get((layer.name, at), 0)
+            call, run_time = layer.calls[at], order.get((layer.name, at), 0)
 
-            def mask_of(tensor: Tensor, now: int = now) -> str | None:
+            def mask_of(tensor: Tensor, run_time: int = run_time) -> str | None:
                 tensor_name = name_of(tensor)
-                gone = tensor_name in instance.unmasked or removed.get(tensor, now) < now
-                return None if gone else self._mask_of.get(tensor_name)
+                is_removed = tensor_name in instance.unmasked or removed.get(tensor, run_time) < run_time
+                return None if is_removed else self._mask_of.get(tensor_name)
 
             name = f"{layer.name}#{at}" if at else layer.name
             if call.keywords.get("training") is True and (layer.is_model or trains_otherwise(layer.kind, layer.config)):
-                wanted = f"a {layer.kind} called for inference"
-                raise self.reader.fail(instance.scope + name, wanted, "a call with training=True")
+                output_counts = f"a {layer.kind} called for inference"
+                raise self.reader.fail(instance.scope + name, output_counts, "a call with training=True")
             if layer.is_model:
                 inner = self.reader.graph(layer)
                 position = instance.position.inside(layer.name, _siblings(inner))
@@ -174,23 +174,27 @@ class Builder:
                 outputs = self._run(inside, [name_of(tensor) for tensor in tensors])
                 results[layer.name, at] = list(leaves(outputs, str))
             else:
-                outputs_read = (Tensor(layer.name, at, k) for k in range(wanted[layer.name, at]))
+                outputs_read = (Tensor(layer.name, at, k) for k in range(output_counts[layer.name, at]))
                 stated = [graph.stated.get(tensor, Stated()) for tensor in outputs_read]
                 reading = Reading(call, name_of, mask_of, stated)
                 results[layer.name, at] = self._step(instance, layer, name, reading)
         return self._named(graph, results)
 
     def _matched(self, inner: Graph, nest: Any) -> list[Tensor]:
-        """The tensors that a call of a model gives to its inputs, in their order; those of a map by name."""
-        by_name, own = entries_of(nest), entries_of(inner.inputs)
+        """Return the arguments for the inputs of a called model, in their order; those in a map match by name."""
+        by_name, inputs_by_name = entries_of(nest), entries_of(inner.inputs)
         if by_name is not None:
-            names = [tensor.layer for tensor in tensors_in(inner.inputs)] if own is None else list(own)
+            names = (
+                [tensor.layer for tensor in tensors_in(inner.inputs)]
+                if inputs_by_name is None
+                else list(inputs_by_name)
+            )
             if set(names) == set(by_name):
                 return list(tensors_in([by_name[name] for name in names]))
         return list(tensors_in(nest))
 
     def _named(self, graph: Graph, results: Mapping[tuple[str, int], list[str]]) -> Any:
-        """The outputs of a model as the names of tensors."""
+        """Return the outputs of a model as the names of tensors."""
 
         def name_of(tensor: Tensor) -> str:
             names = results.get((tensor.layer, tensor.call), [])
@@ -202,7 +206,7 @@ class Builder:
         return replaced(graph.outputs, Tensor, name_of)
 
     def _ordered(self, graph: Graph, inputs_of: set[tuple[str, int]]) -> Iterator[tuple[Layer, int]]:
-        """The calls of a model, each after those whose results it reads; in the order of the file where that is one."""
+        """Yield the calls of a model, each after those whose results it reads, else in the order of the file."""
         calls = [(layer, at) for layer in graph.layers.values() for at in range(len(layer.calls))]
         keys = {(layer.name, at) for layer, at in calls} | inputs_of
         readers: dict[tuple[str, int], list[int]] = {}
@@ -235,7 +239,7 @@ class Builder:
             raise self.reader.fail(waiting, "layers in some order", "ones that wait for each other")
 
     def _takers(self, graph: Graph) -> dict[tuple[str, int], list[Tensor]]:
-        """The calls that take masks off tensors that they read, and which; calls of models that have such, too."""
+        """Return the tensors that each call takes the masks off, by a layer of its own or of an inner model."""
         takers: dict[tuple[str, int], list[Tensor]] = {}
         for layer in graph.layers.values() if self.saved.major >= 3 else ():
             inner = self.reader.graph(layer) if layer.is_model else None
@@ -253,7 +257,7 @@ class Builder:
         return takers
 
     def _step(self, instance: Instance, layer: Layer, name: str, reading: Reading) -> list[str]:
-        """Add the step of a call, and one for the mask that it gives; return the names of its outputs."""
+        """Add the step of a call, and a step for the mask of its output; return the names of its outputs."""
         call, name_of = reading.call, reading.name_of
         full = instance.scope + name
         inputs: list[str] = []
@@ -323,14 +327,14 @@ class Builder:
         return names
 
     def _claim(self, layer: str, names: Sequence[str]) -> None:
-        """Take names of tensors that no other has."""
+        """Reserve names of tensors; raises FrontendError for a name that is taken."""
         for name in names:
             if name in self._names:
                 raise self.reader.fail(layer, "layers of different names", f"two tensors called '{name}'")
             self._names.add(name)
 
     def _populated(self, call: Call, masks: Masks) -> Iterator[tuple[str, Any]]:
-        """The arguments of a call that Keras gives masks in, and the tensors whose masks these are.
+        """Yield the arguments in which Keras passes masks to a call, each with the tensors that the masks belong to.
 
         Since Keras 3 `mask` is given only where no other argument has tensors.
         """
@@ -345,15 +349,15 @@ class Builder:
                 yield argument, first
 
     def _of_layer(self, instance: Instance, layer: Layer, question: Callable[[Layer], AnswerT]) -> AnswerT:
-        """Return a callback's answer about a layer; raises FrontendError for a configuration that makes no sense."""
+        """Return a callback's answer about a layer; raises FrontendError for a nonsensical configuration."""
         try:
             return question(layer)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
-            wanted = f"the configuration of a {layer.kind}"
-            raise self.reader.fail(instance.home + layer.name, wanted, str(error)) from error
+            expected = f"the configuration of a {layer.kind}"
+            raise self.reader.fail(instance.home + layer.name, expected, str(error)) from error
 
     def _weights(self, instance: Instance, layer: Layer) -> Iterator[tuple[str, str]]:
-        """The weights of a layer, by their names in the layer and in the whole model."""
+        """Yield the names of a layer's weights in the layer and in the whole model."""
         variables = self._of_layer(instance, layer, self.variables)
         for weight, dataset in self.store.find(instance.position, layer.name, variables).items():
             full = f"{instance.home}{layer.name}.{weight}"
@@ -362,12 +366,12 @@ class Builder:
 
 
 def _first(call: Call) -> Any:
-    """The first argument of a call."""
+    """Return the first argument of a call."""
     return next(iter((*call.arguments, *call.keywords.values())), None)
 
 
 def _read(steps: Sequence[Step], outputs: Sequence[str]) -> list[Step]:
-    """The steps without those of masks that nothing reads."""
+    """Return the steps without those of unread masks."""
     read, kept = set(outputs), list[Step]()
     for step in reversed(steps):
         if not (isinstance(step.source, Node) and step.source.is_mask and step.outputs[0] not in read):
@@ -381,7 +385,7 @@ def _siblings(graph: Graph) -> tuple[tuple[str, str], ...]:
 
 
 def _counts(graph: Graph) -> dict[tuple[str, int], int]:
-    """The number of outputs of each call that are read."""
+    """Return the number of outputs of each call that are read."""
     counts = {(layer.name, at): 1 for layer in graph.layers.values() for at in range(len(layer.calls))}
     calls = [call for layer in graph.layers.values() for call in layer.calls]
     for tensor in [*(t for call in calls for t in call.tensors()), *tensors_in(graph.outputs)]:

@@ -1,4 +1,4 @@
-"""The weights of layers in a model's file: found by attributes and by the names of layers, never by counting them."""
+"""Finds the weights of layers in a model's file, by attributes and names of layers, never by counting them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Variables:
     """The variables that a layer has at one of its attributes, in the order in which Keras creates them."""
 
     names: tuple[str, ...]
-    """Names in the layer; behind a `|` the one that older files have."""
+    """Names in the layer; the name in older files stands behind a `|`."""
     path: str = ""
-    """That of attributes, `forward_layer/cell`; empty for the layer's own."""
+    """The path of attributes, `forward_layer/cell`; empty for the layer's own variables."""
     others: tuple[str, ...] = ()
     """Paths of the same attributes in files of other versions."""
     inner: str = ""
     """The name of the layer at the path, where older files need it to tell it from its neighbours."""
     older: tuple[str, ...] | None = None
-    """The names of those that older files have, too; by default all."""
+    """The names of the variables that older files have, too; by default all."""
 
     def named(self, name: str) -> str:
         """Return what a weight is called in the layer: `forward_layer.cell.kernel`."""
@@ -48,9 +48,9 @@ class Place:
     """The model that a layer is in."""
 
     scopes: tuple[str, ...] = ()
-    """The names of the models around it, from the outermost one that is a layer on."""
+    """The names of the models around it, from the outermost that is itself a layer inwards."""
     siblings: tuple[tuple[str, str], ...] = ()
-    """Name and class of the layers there, in order."""
+    """The names and classes of the model's layers, in order."""
     outer: Place | None = None
 
     def inside(self, name: str, siblings: Sequence[tuple[str, str]]) -> Place:
@@ -67,7 +67,7 @@ class Store(ABC):
     def find(self, scope: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
         """Return the datasets of a layer's variables, by their names in the layer.
 
-        Raises FrontendError where some are missing, or there are more.
+        Raises FrontendError where datasets are missing or left over.
         """
 
     def fail(self, scope: Place, layer: str, expected: str, actual: str) -> FrontendError:
@@ -95,22 +95,22 @@ class Attributed(Store):
 
     def _part(self, scope: Place, layer: str, group: Group, part: Variables) -> dict[str, Dataset]:
         groups = [self.file.at(group, f"{path}/vars") for path in (part.path, *part.others)]
-        own = next((variables_group for variables_group in groups if variables_group is not None), None)
-        members = [] if own is None else self.file.members(own)
+        variables_group = next((group for group in groups if group is not None), None)
+        members = [] if variables_group is None else self.file.members(variables_group)
         where = f" at '{part.path}'" if part.path else ""
-        if own is None or sorted(members) != sorted(map(str, range(len(part.names)))):
+        if variables_group is None or sorted(members) != sorted(map(str, range(len(part.names)))):
             expected = f"{len(part.names)} weights{where} ({', '.join(part.names)})"
-            raise self.fail(scope, layer, expected, f"{len(members)}" if own is not None else "none")
+            raise self.fail(scope, layer, expected, f"{len(members)}" if variables_group is not None else "none")
         datasets: dict[str, Dataset] = {}
         for at, name in enumerate(part.names):
-            dataset = self.file.dataset(own, str(at))
+            dataset = self.file.dataset(variables_group, str(at))
             if dataset is None:
                 raise self.fail(scope, layer, f"numbers as {name}{where}", "a group")
             datasets[part.named(name)] = dataset
         return datasets
 
     def _layers(self, scope: Place) -> dict[str, Group]:
-        """Return the groups of the layers of a model, by the names that they have themselves."""
+        """Return the groups of the layers of a model, by the names of the layers that they hold."""
         if (candidates := self._models.get(scope.scopes)) is not None:
             return candidates
         model = self.file.root if scope.outer is None else self._layers(scope.outer).get(scope.scopes[-1])
@@ -121,8 +121,8 @@ class Attributed(Store):
         if layers is not None:
             by_key = {key: group for key in self.file.members(layers) if (group := self.file.group(layers, key))}
             for group in by_key.values():
-                own = self.file.group(group, "vars")
-                name = None if own is None else self.file.text(own, "name")
+                variables_group = self.file.group(group, "vars")
+                name = None if variables_group is None else self.file.text(variables_group, "name")
                 if name is not None:
                     if name in groups:
                         raise self.fail(scope, name, "weights", "those of two layers of that name")
@@ -135,7 +135,7 @@ class Attributed(Store):
 
 
 def _keys(layers: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The names of layers, with those of their groups in files that have no other names."""
+    """Yield the names of layers with the names of their groups, in files that have no other names."""
     counts: dict[str, int] = {}
     for name, kind in layers:
         snake = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", kind))
@@ -158,25 +158,25 @@ class Named(Store):
             return {}
         scopes = (*scope.scopes, layer)
         listed = self._of(scopes[0], scope, layer)
-        own = [row for row in listed if layer in row[0][:-1] or not scope.scopes]
+        rows = [row for row in listed if layer in row[0][:-1] or not scope.scopes]
         if scope.scopes:
-            # Of layers of one name in several models, those are meant whose weights name most of the models around.
-            most = max((_shared(row[0], scopes) for row in own), default=0)
-            own = [row for row in own if _shared(row[0], scopes) == most]
+            # Where several models have layers of one name, take the weights whose names hold most models around it.
+            closest = max((_shared(row[0], scopes) for row in rows), default=0)
+            rows = [row for row in rows if _shared(row[0], scopes) == closest]
         datasets: dict[str, Dataset] = {}
         for part in variables:
             for name in part.older or ():
                 candidates = [
-                    row for row in own if row[0][-1] in name.split("|") and (part.inner in row[0] or not part.inner)
+                    row for row in rows if row[0][-1] in name.split("|") and (part.inner in row[0] or not part.inner)
                 ]
                 if not candidates:
                     missing = "/".join(filter(None, (part.path, name)))
-                    got = ", ".join("/".join(path) for path, _ in own) or "none"
-                    raise self.fail(scope, layer, f"a weight {missing}", got)
-                own.remove(candidates[0])
+                    actual = ", ".join("/".join(path) for path, _ in rows) or "none"
+                    raise self.fail(scope, layer, f"a weight {missing}", actual)
+                rows.remove(candidates[0])
                 datasets[part.named(name)] = candidates[0][1]
-        if own:
-            raise self.fail(scope, layer, f"{len(datasets)} weights", f"also {'/'.join(own[0][0])}")
+        if rows:
+            raise self.fail(scope, layer, f"{len(datasets)} weights", f"also {'/'.join(rows[0][0])}")
         return datasets
 
     def _of(self, outermost: str, scope: Place, layer: str) -> list[tuple[tuple[str, ...], Dataset]]:

@@ -1,4 +1,4 @@
-"""Graphs that a node has as attributes: how many inputs and outputs the standard wants them to have."""
+"""Checks the numbers of inputs and outputs of the graphs that a node has as attributes."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def _check(node: Node, proto: NodeProto, opset: int, name: str, graph: GraphProt
         least = max(states, len(proto.output)) + (kind == "Loop")
         _fail(node, f"at least {least} outputs of '{name}'", str(len(graph.output)))
     lengths = {"scan_input": scanned, "scan_output": outputs - states}
-    for which, count in lengths.items():
-        for what in ("axes", "directions"):
-            given = attributes.get(f"{which}_{what}")
-            if given is not None and len(given) != count:
-                _fail(node, f"{count} numbers as {which}_{what}", str(len(given)))
+    for kind_of_scan, count in lengths.items():
+        for property_name in ("axes", "directions"):
+            numbers = attributes.get(f"{kind_of_scan}_{property_name}")
+            if numbers is not None and len(numbers) != count:
+                _fail(node, f"{count} numbers as {kind_of_scan}_{property_name}", str(len(numbers)))
     if batched and len(attributes.get("directions", [0] * scanned)) != scanned:
         _fail(node, f"{scanned} numbers as directions", str(len(attributes["directions"])))
 
 
-def _fail(node: Node, expected: str, found: str) -> None:
-    raise FrontendError(message(node.op_type, expected, found, node.leaf))
+def _fail(node: Node, expected: str, actual: str) -> None:
+    raise FrontendError(message(node.op_type, expected, actual, node.leaf))

@@ -31,26 +31,26 @@ class Context(context.Context):
         self._attributes = {attribute.name: attribute for attribute in self.node.attribute}
 
     def attribute(self, name: str) -> AttributeProto | None:
-        """An attribute as the model has it, if it is given."""
+        """Return an attribute of the node, if it is present."""
         self.asked.attributes.add(name)
         return self._attributes.get(name)
 
     def _attribute(self, name: str, kind: AttributeProto.AttributeType) -> AttributeProto | None:
         attribute = self.attribute(name)
         if attribute is not None and attribute.type != kind:
-            wanted, got = map(AttributeProto.AttributeType.Name, (kind, attribute.type))
-            self.fail(f"attribute '{name}' of type {wanted}", got)
+            expected, actual = map(AttributeProto.AttributeType.Name, (kind, attribute.type))
+            self.fail(f"attribute '{name}' of type {expected}", actual)
         return attribute
 
     def ignore(self, name: str) -> None:
-        """Say that an attribute does not matter beside what others of the node say."""
+        """Mark an attribute as read whose value does not matter beside the node's other attributes."""
         self.asked.attributes.add(name)
 
     def has_attribute(self, name: str) -> bool:
         return self.attribute(name) is not None
 
     def parts(self) -> Iterator[NodePart]:
-        """The inputs that are present, and the attributes that differ from the defaults of the operator's schema."""
+        """Yield the present inputs, and the attributes that differ from the defaults of the operator's schema."""
         schema = schema_of(self.node, self.opset)
         yield from self.input_parts(schema.input_names(len(self.inputs)))
         for name, attribute in self._attributes.items():
@@ -62,7 +62,7 @@ class Context(context.Context):
         return None if attribute is None else self.python_value(attribute)
 
     def python_value(self, attribute: AttributeProto) -> Any:
-        """The value of an attribute; numbers of 32 bits by their shortest spelling."""
+        """Return the value of an attribute; a number of 32 bits is its shortest decimal."""
         value = helper.get_attribute_value(attribute)
         match attribute.type:
             case AttributeProto.FLOAT:
@@ -91,22 +91,22 @@ class Context(context.Context):
         return dtype_of(value, what) if isinstance(value, int) else super().element_type(name, value)
 
     def rounded(self, number: float) -> float:
-        """A number beside float64 is what its 32 bits are."""
+        """Return a number, which in a node with float64 inputs is rounded to 32 bits."""
         wide = any(tensor is not None and tensor.dtype == np.float64 for tensor in self.inputs)
         return float(np.float32(number)) if wide else number
 
     def is_one(self, name: str, default: bool = False) -> bool:
-        """A boolean which onnxruntime compares with 1; others it compares with 0."""
+        """Return a flag that onnxruntime compares with 1, while it compares other flags with 0."""
         return self.flag(name, default, others=False)
 
     def only(self, name: str, value: float) -> None:
-        """Complain of a number that is given and is not `value`, its default."""
+        """Raise FrontendError for a number that is present and is not `value`, its default."""
         number = self.int(name, value) if isinstance(value, int) else self.float(name, value)
         if number != value:
             self.fail(f"{name} {value}", str(number))
 
     def ints_since(self, since: int, name: str, index: int) -> tuple[int, ...] | None:
-        """Integers that were attribute `name` before opset `since`, and are input `index` now; None if not given."""
+        """Return integers that are attribute `name` before opset `since`, and input `index` from it on; else None."""
         if self.opset < since:
             return self.ints(name, None)
         return self.known_ints(index, name) if self.has(index) else None
@@ -116,16 +116,16 @@ class Context(context.Context):
         return None if attribute is None else self.decode(attribute.t)
 
     def sparse_attribute(self, name: str) -> Array | None:
-        """A sparse tensor with its zeros."""
+        """Return a sparse tensor as a dense array."""
         attribute = self._attribute(name, AttributeProto.SPARSE_TENSOR)
-        what = f"{self.node.op_type} '{self.node.output[0]}'"
-        return None if attribute is None else dense(attribute.sparse_tensor, self.folder, what)
+        name_in_errors = f"{self.node.op_type} '{self.node.output[0]}'"
+        return None if attribute is None else dense(attribute.sparse_tensor, self.folder, name_in_errors)
 
     def decode(self, tensor: TensorProto) -> Array:
-        """The values of a tensor held by an attribute."""
+        """Return the values of a tensor that an attribute holds."""
         return to_array(tensor, self.folder, f"{self.node.op_type} '{self.node.output[0]}'")
 
 
 def shortest(value: float) -> float:
-    """The shortest decimal number that is this 32-bit float: 1e-05, not 9.999999747378752e-06."""
+    """Return the shortest decimal number that rounds to this 32-bit float: 1e-05, not 9.999999747378752e-06."""
     return float(str(np.float32(value)))

@@ -1,8 +1,8 @@
-"""The element types that the standard lets an operator have, held against those of a node.
+"""Checks the element types of a node against the types that the standard allows its operator.
 
-The standard states a set for each input and output, by a letter that stands for the same type wherever it is (`T`).
-onnxruntime refuses a model that has others; the meaning of an operator on them is nowhere written. Opsets before those
-that are known are not checked.
+The standard states a set for each input and output, by a variable (`T`) that stands for the same type everywhere.
+onnxruntime refuses a model with other types, on which no document defines the operator. Opsets before the known ones
+are not checked.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .context import Context
 from .opsets import KNOWN
 
 _FEW = 6
-"""The types that an error lists."""
+"""The greatest number of types that an error lists."""
 
 
 @cache
 def _dtype_names() -> dict[str, str]:
-    """`tensor(float)` -> `float32`."""
+    """Return the names of dtypes by the standard's names: `tensor(float)` -> `float32`."""
     names: dict[str, str] = {}
     for code in TensorProto.DataType.values():
         if code not in (TensorProto.UNDEFINED, TensorProto.STRING):
@@ -40,11 +40,11 @@ class _Parameter:
 
     name: str
     variable: str
-    """What stands for its type; empty where the standard writes the type itself, or any may be there."""
+    """The variable for its type; empty where the standard writes the type itself or allows any."""
     allowed: frozenset[str]
-    """The names of dtypes; empty where it need not be a tensor of numbers."""
+    """The names of its dtypes; empty if it need not be a tensor of numbers."""
     alike: bool
-    """True unless it stands for several values of types of their own."""
+    """False for a variadic parameter whose values may differ in type."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ def _signature_of(node: NodeProto, opset: int) -> _Signature:
 
 
 Types = dict[str, tuple[str, str]]
-"""What a variable stands for -> the type, and the name of what was seen to have it."""
+"""A variable -> its type, and the name of the first parameter of that type."""
 
 
 def check_inputs(ctx: Context) -> Types:
-    """Raise FrontendError for an input of a type that the operator does not have in this opset; return the others.
+    """Raise FrontendError for an input of a type that the opset does not allow; return the types of variables.
 
-    Of sequences and optionals, and of operators that the standard does not have, nothing is checked.
+    Sequences, optionals and operators outside of the standard are not checked.
     """
     types: Types = {}
     parameters = _signature_of(ctx.node, ctx.opset).inputs
@@ -100,21 +100,21 @@ def check_inputs(ctx: Context) -> Types:
 
 
 def check_outputs(ctx: Context, results: Result | tuple[Result, ...], types: Types) -> None:
-    """Raise FrontendError for an output of a type that the operator does not have in this opset, as attributes say."""
+    """Raise FrontendError for an output of a type that the operator does not have in this opset."""
     parameters = _signature_of(ctx.node, ctx.opset).outputs
     for index, result in enumerate(results if isinstance(results, tuple) else (results,)):
-        wanted = index < len(ctx.node.output) and ctx.node.output[index]
-        if wanted and parameters and (dtype := result_dtype(result)) is not None:
+        is_used = index < len(ctx.node.output) and ctx.node.output[index]
+        if is_used and parameters and (dtype := result_dtype(result)) is not None:
             _check(ctx, parameters[min(index, len(parameters) - 1)], f"an output {index}", dtype, types)
 
 
-def _check(ctx: Context, parameter: _Parameter, what: str, dtype: np.dtype[Any], types: Types) -> None:
+def _check(ctx: Context, parameter: _Parameter, position: str, dtype: np.dtype[Any], types: Types) -> None:
     if parameter.allowed and dtype.name not in parameter.allowed:
-        ctx.fail(f"{what} ({parameter.name}) of {_listed(parameter.allowed)}", dtype.name)
+        ctx.fail(f"{position} ({parameter.name}) of {_listed(parameter.allowed)}", dtype.name)
     if parameter.variable and parameter.alike:
         first, other = types.setdefault(parameter.variable, (dtype.name, parameter.name))
         if dtype.name != first:
-            ctx.fail(f"{what} ({parameter.name}) of {first}, the type of {other}", dtype.name)
+            ctx.fail(f"{position} ({parameter.name}) of {first}, the type of {other}", dtype.name)
 
 
 def _listed(names: Iterable[str]) -> str:

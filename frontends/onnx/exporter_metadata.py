@@ -1,7 +1,7 @@
 """Metadata of nodes (`metadata_props`) that PyTorch's exporter writes: the module, and the stack trace of the call.
 
-The values are texts of Python. They are matched with grammars, never run, and one that does not match is ignored: they
-change nothing that is computed.
+The values are Python source. They are matched with grammars and never run; a value that does not match is ignored,
+because the metadata does not change the results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST_PATH = 1024
 
 
 class Origin(NamedTuple):
-    """Where a node comes from, as far as the exporter says."""
+    """The origin of a node, where the exporter states it."""
 
     frames: tuple[Frame, ...] = ()
     """The calls in the user's own Python files, the innermost first."""
@@ -31,12 +31,12 @@ class Origin(NamedTuple):
 
 
 def origin_of(node: NodeProto) -> Origin:
-    """Read the metadata of a node; what is missing, damaged or longer than `MOST_TEXT` is left out."""
+    """Read the metadata of a node; values that are missing, damaged or longer than `MOST_TEXT` are left out."""
     if not node.metadata_props:
         return Origin()
     texts: dict[str, str] = {}
     for entry in node.metadata_props:
-        # Texts that are not UTF-8 come as bytes.
+        # protobuf returns texts that are not UTF-8 as bytes.
         key, value = cast(object, entry.key), cast(object, entry.value)
         if isinstance(key, str) and isinstance(value, str):
             texts.setdefault(key, value)
@@ -44,7 +44,7 @@ def origin_of(node: NodeProto) -> Origin:
 
 
 def _module_in(text: str) -> str:
-    """The last module of `['', 'layer1', 'layer1.0', 'conv2d']`, in which the last name is the node's own."""
+    """Return the last module of `['', 'layer1', 'layer1.0', 'conv2d']`, in which the last name is the node's own."""
     if len(text) > MOST_TEXT or _TEXTS.fullmatch(text) is None:
         return ""
     scopes = [quoted[1:-1] for quoted in re.findall(_TEXT, text)]

@@ -1,4 +1,4 @@
-"""ONNX as the importer takes it: nodes, their names and types, and functions in their place."""
+"""The format `onnx` of the importer: nodes, their names and types, and functions, which are expanded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .python_calls import of_type, python_call_of, type_of
 
 
 def open_model(model: ModelProto | bytes | str | os.PathLike[str], custom_ops: CustomOps = NO_CUSTOM_OPS) -> Model:
-    """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators."""
+    """Read and check a model; raises FrontendError if it is no ONNX model, is broken or uses unsupported operators."""
     source = load(model, custom_ops)
     graph, names = source.model.graph, set(source.region.inputs)
     return Model(
@@ -52,7 +52,7 @@ def _fields(model: Model, node: Node) -> dict[str, Any]:
 
 
 def _label(model: Model, name: str, node: Node) -> str:
-    """An input or initializer is `<layer>.<tensor>` for a layer that reads it."""
+    """Return `<layer>.<tensor>`, the label of an input or initializer for a layer that reads it."""
     return f"{node.layer}.{name}"
 
 
@@ -96,7 +96,7 @@ def _expansion(model: Model, step: Step, context: Context, region: Region) -> li
 
 
 def _types(step: Step, inputs: Sequence[Tensor | None]) -> list[TypeProto]:
-    """The ONNX types of the inputs of a node; empty ones for those that are left out."""
+    """Return the ONNX types of the inputs of a node; a left-out input has an empty type."""
     left_out = [None] * (len(step.inputs) - len(inputs))
     return [TypeProto() if tensor is None else _type(tensor) for tensor in (*inputs, *left_out)]
 

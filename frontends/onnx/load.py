@@ -1,6 +1,6 @@
 """Reads a model and checks it, before anything is converted.
 
-What breaks the standard but can mean one thing only is mended, with a warning: peers run such models.
+A violation of the standard that can mean only one thing is repaired with a warning, because peers run such models.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Source:
 
     model: ModelProto
     file: str
-    """The name of the file, without folders; what locations say."""
+    """The name of the file, without folders, as in locations."""
     region: Region
     """Its steps."""
     functions: Functions
@@ -44,7 +44,7 @@ class Source:
 
 
 def load(model: ModelProto | bytes | str | os.PathLike[str], custom_ops: CustomOps = NO_CUSTOM_OPS) -> Source:
-    """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators.
+    """Read and check a model; raises FrontendError if it is no ONNX model, is broken or uses unsupported operators.
 
     custom_ops: the operators that Python functions compute.
     """
@@ -79,7 +79,7 @@ def _check(model: ModelProto, file: str, folder: Path | None, custom_ops: Custom
     functions = functions_of(model)
     _check_supported(model, file, opsets, functions, custom_ops)
     if "" not in opsets and all(canonical(node.domain) for node in graph.node):
-        # Of operators of the standard, if functions have any, they say the opset.
+        # Standard operators, if any, are then in functions, which state their own opset.
         opsets[""] = KNOWN[-1]
     if "" not in opsets:
         raise FrontendError(f"{file}: expected ONNX opset {KNOWN[0]} to {KNOWN[-1]}, got no opset")
@@ -97,7 +97,7 @@ def _check(model: ModelProto, file: str, folder: Path | None, custom_ops: Custom
 
 
 def _without_nodes(model: ModelProto) -> ModelProto:
-    """A copy whose graph has no nodes yet."""
+    """Return a copy whose graph has no nodes yet."""
     copy = ModelProto()
     copy.CopyFrom(model)
     copy.graph.ClearField("node")
@@ -105,7 +105,7 @@ def _without_nodes(model: ModelProto) -> ModelProto:
 
 
 def _check_names(model: ModelProto, file: str) -> None:
-    """Names that are not UTF-8 come as bytes."""
+    """Raise FrontendError for names that are not UTF-8, which protobuf returns as bytes."""
     names: list[object] = [entry.domain for entry in model.opset_import]
     graphs = [model.graph, *(inner for node in model.graph.node for inner in _subgraphs(node))]
     for graph in graphs:
@@ -119,7 +119,7 @@ def _check_names(model: ModelProto, file: str) -> None:
 
 
 def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The graphs inside a node, at any depth."""
+    """Yield the graphs inside a node, at any depth."""
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
             yield attribute.g
@@ -130,7 +130,7 @@ def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
 def _check_supported(
     model: ModelProto, file: str, opsets: Mapping[str, int], functions: Functions, custom_ops: CustomOps
 ) -> None:
-    """Complain about all unsupported operators at once, those of subgraphs and functions included."""
+    """Raise FrontendError about all unsupported operators at once, those of subgraphs and functions included."""
     calls: list[Call] = []
 
     def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
@@ -167,14 +167,14 @@ _MADE_FOR_A_MACHINE = (
 
 
 def _check_meaning(graph: GraphProto, layers: Sequence[str], file: str, opset: int) -> None:
-    """Complain about a node whose operator meant something else in the model's opset."""
+    """Raise FrontendError for a node whose operator has another meaning in the model's opset."""
     for index, (node, layer) in enumerate(zip(graph.node, layers, strict=True)):
         if (other := differs(node, opset)) is not None:
             raise FrontendError(message(node.op_type, *other, layer_location(layer, file, index)))
 
 
 def _reads(node: NodeProto) -> set[str]:
-    """Return the names that a node reads: its inputs, and what the graphs inside it take from around them."""
+    """Return the names that a node reads: its inputs, and the outer values that its graphs capture."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
@@ -187,9 +187,9 @@ def _reads(node: NodeProto) -> set[str]:
 
 
 def _order(graph: GraphProto, layers: Sequence[str], file: str) -> list[int] | None:
-    """An order in which each node reads what stands before it; None when they stand in such a one.
+    """Return a topological order of the nodes; None if they are in one already.
 
-    Raises FrontendError for cycles, and for names that nothing defines.
+    Raises FrontendError for cycles and undefined names.
     """
     known = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     known |= {tensor.values.name for tensor in graph.sparse_initializer}
@@ -200,9 +200,9 @@ def _order(graph: GraphProto, layers: Sequence[str], file: str) -> list[int] | N
     for index, names in enumerate(reads):
         for name in names:
             if name not in producers:
-                expected, got = "an input, an initializer or an output of a node", "which the model does not define"
+                expected, actual = "an input, an initializer or an output of a node", "which the model does not define"
                 where = layer_location(layers[index], file, index)
-                raise FrontendError(message(graph.node[index].op_type, expected, f"'{name}', {got}", where))
+                raise FrontendError(message(graph.node[index].op_type, expected, f"'{name}', {actual}", where))
     if all(producers[name] < index for index, names in enumerate(reads) for name in names):
         return None
     waiting = {index: {producers[name] for name in names} for index, names in enumerate(reads)}
@@ -213,10 +213,10 @@ def _order(graph: GraphProto, layers: Sequence[str], file: str) -> list[int] | N
         if not ready:
             index = min(waiting)
             name = next(name for name in reads[index] if producers[name] not in done)
-            maker = layers[producers[name]]
-            got = f"'{name}', made by node '{maker}', which depends on it (a cycle)"
+            producer = layers[producers[name]]
+            actual = f"'{name}', made by node '{producer}', which depends on it (a cycle)"
             where = layer_location(layers[index], file, index)
-            raise FrontendError(message(graph.node[index].op_type, "nodes without cycles", got, where))
+            raise FrontendError(message(graph.node[index].op_type, "nodes without cycles", actual, where))
         order += ready
         done.update(ready)
         for index in ready:
@@ -229,41 +229,41 @@ _NO_INPUTS_OF_INITIALIZERS = 4
 
 
 _BESIDE_THE_STANDARD = {"GroupNormalization": 21, "LayerNormalization": 17, "SimplifiedLayerNormalization": 1 << 31}
-"""Operators of the default domain that the checker refuses before an opset, but models have: onnxruntime's optimiser
-writes the last two there, and the first is deprecated from opset 18, which has it, to 20."""
+"""Operators of the default domain that the checker refuses before an opset, though models use them: onnxruntime's
+optimiser writes the last two, and the first is deprecated in opsets 18 to 20."""
 _UNCHECKED = "unchecked"
 
 
 def _check_standard(model: ModelProto, file: str) -> None:
-    """Run the checker of the onnx package, without weights: they are checked when they are read."""
+    """Run the checker of the onnx package on the model without its weights, which are checked when they are read."""
     bare = ModelProto(ir_version=max(model.ir_version, _NO_INPUTS_OF_INITIALIZERS))
     domains = {canonical(node.domain) for node in model.graph.node}
     opset = next((entry.version for entry in model.opset_import if not canonical(entry.domain)), 0)
     for entry in model.opset_import:
-        # A standard newer than the checker's is checked by the newest that it has.
+        # An opset newer than the checker's newest is checked as that one.
         newest = min(entry.version, onnx.defs.onnx_opset_version()) if not canonical(entry.domain) else entry.version
         bare.opset_import.append(onnx.helper.make_opsetid(entry.domain, newest))
         domains.discard(canonical(entry.domain))
     bare.functions.extend(model.functions)
-    graph, given = bare.graph, model.graph
-    graph.name = given.name or "main"
-    graph.node.extend(given.node)
+    graph, source = bare.graph, model.graph
+    graph.name = source.name or "main"
+    graph.node.extend(source.node)
     for node in graph.node:
         if not canonical(node.domain) and opset < _BESIDE_THE_STANDARD.get(node.op_type, 0):
             node.domain = _UNCHECKED
             domains.add(_UNCHECKED)
     bare.opset_import.extend(onnx.helper.make_opsetid(domain, 1) for domain in sorted(domains))
-    graph.input.extend(given.input)
-    graph.output.extend(given.output)
+    graph.input.extend(source.input)
+    graph.output.extend(source.output)
     graph.initializer.extend(
         TensorProto(name=tensor.name, data_type=tensor.data_type, dims=[0])
-        for tensor in (*given.initializer, *(sparse.values for sparse in given.sparse_initializer))
+        for tensor in (*source.initializer, *(sparse.values for sparse in source.sparse_initializer))
     )
     for value in graph.output:
         if not value.type.WhichOneof("value"):
             value.type.tensor_type.elem_type = TensorProto.FLOAT
     for value in [*graph.input, *graph.output]:
-        # Shapes may be missing: those of inputs the user can give; shapes and types of outputs are inferred.
+        # Shapes may be missing: you can state those of inputs; shapes and types of outputs are inferred.
         if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
             value.type.tensor_type.shape.SetInParent()
     try:

@@ -1,4 +1,4 @@
-"""The words of an ONNX model about itself: its producer, its texts, and the properties that its authors gave it."""
+"""Reads an ONNX model's metadata: its producer, its descriptions, and the properties that its authors gave it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...runtime.program.model_facts import ModelMetadata
 
 
 def metadata_of(model: ModelProto) -> ModelMetadata:
-    """The metadata of a model; texts that are no UTF-8 have marks where letters are damaged."""
+    """Return the metadata of a model; texts that are not UTF-8 have marks in the place of damaged letters."""
     return ModelMetadata(
         producer_name=_text(model.producer_name),
         graph_name=_text(model.graph.name),
@@ -21,5 +21,5 @@ def metadata_of(model: ModelProto) -> ModelMetadata:
 
 
 def _text(text: str | bytes) -> str:
-    # Texts that are not UTF-8 come as bytes.
+    # protobuf returns texts that are not UTF-8 as bytes.
     return text.decode(errors="replace") if isinstance(text, bytes) else text

@@ -1,6 +1,6 @@
-"""The graph of a model as a region of steps, with those of subgraphs in it; functions are put in when they are met.
+"""Makes a region of steps of a model's graph and its subgraphs; functions are expanded when they are reached.
 
-A layer inside another, of a subgraph or of a function's body, is called `<outer>/<inner>`.
+A layer in a subgraph or in the body of a function is called `<outer>/<inner>`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def node_of(step: Step) -> Node:
 
 
 def layer_names(nodes: Sequence[NodeProto]) -> tuple[str, ...]:
-    """`node.name`, else `<op_type>_<k>`, k counting the unnamed nodes of that type (as in TVM)."""
+    """Return `node.name`, else `<op_type>_<k>`, where k counts the unnamed nodes of that type (as in TVM)."""
     unnamed: dict[str, int] = {}
     names: list[str] = []
     for node in nodes:
@@ -71,12 +71,12 @@ def constants_of(graph: GraphProto, folder: Path | None, file: str) -> Constants
     """Return the initializers of a graph; external data may lie in the folder, if there is one."""
 
     def decoder(name: str, tensor: TensorProto | SparseTensorProto) -> Callable[[], Array]:
-        what = f"{file}: initializer '{name}'"
+        description = f"{file}: initializer '{name}'"
         if isinstance(tensor, SparseTensorProto):
-            return lambda: dense(tensor, folder, what)
+            return lambda: dense(tensor, folder, description)
         if tensor.data_type == TensorProto.STRING:
-            return lambda: texts_of(tensor, what)
-        return lambda: to_array(tensor, folder, what)
+            return lambda: texts_of(tensor, description)
+        return lambda: to_array(tensor, folder, description)
 
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     tensors |= {tensor.values.name: tensor for tensor in graph.sparse_initializer}
@@ -90,13 +90,13 @@ class Builder:
     file: str
     folder: Path | None
     hosts: dict[Region, Hosts] = field(default_factory=lambda: dict[Region, Hosts]())
-    """Of regions the values that native code does not take."""
+    """The values of each region that only the interpreter handles."""
     types: dict[str, TypeProto] = field(default_factory=lambda: dict[str, TypeProto]())
-    """Of results, as far as the model states them."""
+    """The types of results, where the model states them."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
 
     def region(self, graph: GraphProto, opsets: Mapping[str, int], outer: Node | None, parent: Region | None) -> Region:
-        """The region of a graph: the main one, or one that node `outer` has as an attribute."""
+        """Return the region of a graph: the main graph, or an attribute of node `outer`."""
         constants = constants_of(graph, self.folder, self.file)
         for value in (*graph.value_info, *graph.output):
             self.types.setdefault(value.name, value.type)
@@ -110,10 +110,10 @@ class Builder:
     def steps(
         self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], outer: Node | None, region: Region
     ) -> list[Step]:
-        """The steps of nodes; `outer` is the node whose body they are."""
+        """Return the steps of nodes; `outer` is the node whose body they are."""
         steps: list[Step] = []
         names, traced = layer_names(nodes), spans_enabled()
-        # Layers of one name are told apart by their numbers in the model.
+        # Layers that share a name are distinguished by their numbers in the model.
         count = Counter(names)
         for at, (proto, name) in enumerate(zip(nodes, names, strict=True)):
             layer = name if outer is None else f"{outer.layer}/{name}"
@@ -133,7 +133,7 @@ class Builder:
         return steps
 
     def _leaf(self, layer: str, index: int, origin: Origin, outer: Node | None) -> LocationAttr:
-        """The layer at the line of Python that the exporter says, else where node `outer` is, else in the model."""
+        """Return the layer at the exporter's line of Python, else at the place of node `outer`, else in the model."""
         if origin.frames:
             return frames_location(layer, origin.frames)
         if outer is not None and isinstance(outer.leaf, NameLoc):
@@ -159,8 +159,8 @@ class Builder:
                 2 if kind == "Loop" else cast(int, attributes.get("num_scan_inputs", 0)) + batched
             )
             attributes["batched"] = batched
-            left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
-            attributes["scan_types"] = [_open_type(value) for value in left]
+            scan_outputs = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
+            attributes["scan_types"] = [_open_type(value) for value in scan_outputs]
         custom = self.custom_ops.has(*operator_names(canonical(proto.domain), proto.op_type))
         renames = proto.op_type == "Identity" and canonical(proto.domain) == "" and not custom
         inputs, outputs = tuple(proto.input), tuple(proto.output)
@@ -171,7 +171,7 @@ class Builder:
 
 
 def _open_type(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
-    """Return the shape and dtype of an output after no iteration at all: an unknown extent is 0."""
+    """Return the shape and dtype of an output after zero iterations: an unknown extent is 0."""
     tensor = value.type.tensor_type
     shape = tuple(dim.dim_value for dim in tensor.shape.dim)
     return shape, dtype_of(tensor.elem_type or TensorProto.FLOAT, f"output '{value.name}'")

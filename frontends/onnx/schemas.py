@@ -1,6 +1,6 @@
-"""The parts that an ONNX operator may have: names of its inputs and defaults of its attributes, in an opset.
+"""The names of the inputs and the defaults of the attributes of an ONNX operator in an opset.
 
-Of operators of com.microsoft only the names of inputs are known, of others beside the standard nothing.
+Operators of com.microsoft have only names of inputs, and other operators outside of the standard have an empty schema.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HINTS = {
     "broadcast": "before opset 7 said that shapes differ, which they show",
     "consumed_inputs": "in opset 1 said which inputs may be overwritten",
 }
-"""Attributes of many operators that do not change what is computed, and why."""
+"""Attributes of many operators that do not change the results, and why."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,18 @@ class Schema:
 
     inputs: tuple[str, ...] = ()
     variadic: bool = False
-    """True if the last input stands for any number of them."""
+    """True if the last input stands for any number of inputs."""
     attributes: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Of the attributes that have one."""
+    """The default of each attribute that has one."""
 
     def input_names(self, count: int) -> Sequence[str]:
-        """The names of the first inputs."""
+        """Return the names of the first inputs."""
         more = count - len(self.inputs) if self.variadic else 0
         return [*self.inputs, *self.inputs[-1:] * more]
 
     def is_default(self, attribute: AttributeProto) -> bool:
-        """Return whether an attribute is what it would be if it were left out."""
+        """Return whether an attribute equals its default."""
         if attribute.name not in self.defaults:
             return False
         return bool(helper.get_attribute_value(attribute) == self.defaults[attribute.name])
@@ -64,11 +64,11 @@ def schema_of(node: NodeProto, opset: int) -> Schema:
 
 
 _MOST = 8
-"""The items of a list that an error shows."""
+"""The greatest number of items of a list that an error shows."""
 
 
 def shown(attribute: AttributeProto) -> str:
-    """The value of an attribute as an error shows it."""
+    """Return the value of an attribute in the form that errors show."""
     match attribute.type:
         case AttributeProto.STRING:
             return repr(attribute.s.decode(errors="replace"))

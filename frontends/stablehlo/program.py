@@ -395,7 +395,7 @@ class Builder:
                 region.outputs = tuple(self._block(part[0], names.new_child(), inner))
             else:
                 region.outputs = tuple(self._values.named("branch") for _ in outputs)
-                self._branches(part, None, chooser, region.outputs, names, inner, node, at + 1)
+                self._branches(part, None, chooser, region.outputs, names=names, around=inner, node=node, at=at + 1)
             if len(region.outputs) != len(outputs):
                 raise self.fail(
                     f"{node.op_type} (layer '{node.layer}')", f"{len(outputs)} results", str(len(region.outputs))

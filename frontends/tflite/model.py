@@ -201,10 +201,10 @@ class ModelFile:
             shape,
             opened,
             TYPES.get(flat.Type(), f"type {flat.Type()}"),
-            flat.Buffer(),
-            self._quantization(flat.Quantization(), name, shape),
-            bool(flat.IsVariable()),
-            flat.Sparsity(),
+            buffer=flat.Buffer(),
+            quantization=self._quantization(flat.Quantization(), name, shape),
+            is_variable=bool(flat.IsVariable()),
+            sparsity=flat.Sparsity(),
         )
 
     def _quantization(self, flat: Flat, name: str, shape: tuple[int, ...]) -> Quantization | None:
@@ -236,11 +236,11 @@ class ModelFile:
             index,
             op,
             version,
-            self._ints(flat, "Inputs"),
-            self._ints(flat, "Outputs"),
-            self._ints(flat, "Intermediates"),
-            _options(flat),
-            flat.CustomOptionsAsNumpy().tobytes() if flat.CustomOptionsLength() else b"",
+            inputs=self._ints(flat, "Inputs"),
+            outputs=self._ints(flat, "Outputs"),
+            intermediates=self._ints(flat, "Intermediates"),
+            options=_options(flat),
+            custom=flat.CustomOptionsAsNumpy().tobytes() if flat.CustomOptionsLength() else b"",
         )
 
     def raw(self, index: int) -> AnyArray | None:

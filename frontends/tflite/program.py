@@ -210,7 +210,9 @@ class Builder:
             leaf=layer_location(name, self.file, 0),
             layer=name,
             index=0,
-            operator=OperatorInfo(0, RENAMING, 1, (), (), (), None, b""),
+            operator=OperatorInfo(
+                0, RENAMING, version=1, inputs=(), outputs=(), intermediates=(), options=None, custom=b""
+            ),
             inputs=[info],
             outputs=[info],
             intermediates=(),

@@ -257,10 +257,19 @@ class Evaluation:
 
     def add(self, node: Any, target: str, arguments: Mapping[str, Argument], outputs: Sequence[Sequence[str]]) -> None:
         """A call at the layer and line of a node."""
-        where = f"{self.file}: {self.names.own(node)}"
-        layer = self.names.layer(node)
-        own = target if target.startswith(_OWN_SPACES) else f"torch.ops.{target}"
-        self.nodes.append(Node(layer, own, dict(arguments), outputs, (), frames_of(node), where, True))
+        full_target = target if target.startswith(_OWN_SPACES) else f"torch.ops.{target}"
+        self.nodes.append(
+            Node(
+                self.names.layer(node),
+                full_target,
+                dict(arguments),
+                outputs,
+                modules=(),
+                frames=frames_of(node),
+                where=f"{self.file}: {self.names.own(node)}",
+                numbered=True,
+            )
+        )
 
     def call(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
         """A call that computes tensors, and its results."""

@@ -17,8 +17,10 @@ def coupled_probabilities(op: Operator, x: Tensor) -> Tensor:
         return pair.astype(number)
 
     with te.tag_scope(ROWS_APART):
-        enough = te.const(0.005 / classes, number)
-        coupled = scripts.coupled(x, shape(x)[0], classes, number, te.const(1, number), ROUNDS, enough, widened)
+        one, enough = te.const(1, number), te.const(0.005 / classes, number)
+        coupled = scripts.coupled(
+            x, shape(x)[0], classes, dtype=number, one=one, rounds=ROUNDS, enough=enough, wide=widened
+        )
     return rounded(coupled, dtype_of(op))
 
 

@@ -37,11 +37,22 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
         start = te.const(neutral, number)
         with te.tag_scope(ROWS_APART):
             if same(inner, 1):
-                carried = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
+                carried = scripts.along_rows(
+                    x, outer, extent, first, step, dtype=number, start=start, combine=combine, chosen=chosen
+                )
             else:
-                late, begins = int(sig.get("exclusive")), size_min(extent, 1)
                 carried = scripts.across_rows(
-                    x, outer, extent, inner, begins, first, step, number, late, begin, combine
+                    x,
+                    outer,
+                    extent,
+                    inner,
+                    begins=size_min(extent, 1),
+                    first=first,
+                    step=step,
+                    dtype=number,
+                    late=int(sig.get("exclusive")),
+                    begin=begin,
+                    combine=combine,
                 )
         result = shape_of(op.results[0])
         if same_shape(result, shape(carried)) and number == dtype_of(op):

@@ -271,7 +271,8 @@ def _convolution(
 def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:
     sig = op.signature
     extents = shape_of(op.results[0])
-    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"), sig.str("along"))
+    parts, along = sig.int("parts"), sig.str("along")
+    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, parts=parts, along=along)
     if correction is None:
         return total
     return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")

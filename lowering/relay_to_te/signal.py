@@ -80,7 +80,9 @@ def transform(parts: Tensor, inverse: bool) -> Tensor:
     angles = np.linspace(0, 2 * pi, length, endpoint=False) * (1 if inverse else -1)
     cosines, sines = table(np.cos(angles), "cosines"), table(np.sin(angles), "sines")
     with te.tag_scope(ROWS_APART):
-        return _transform(parts, cosines, sines, rows, length, tuple(factors), tuple(steps), tuple(rests))
+        return _transform(
+            parts, cosines, sines, rows, length, factors=tuple(factors), steps=tuple(steps), rests=tuple(rests)
+        )
 
 
 def _direct(parts: Tensor, inverse: bool) -> Tensor:

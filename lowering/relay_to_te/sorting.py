@@ -51,7 +51,7 @@ def _order(x: Tensor, axis: int, ascend: bool, count: int) -> Tensor:
         few = proves(count * _FULL, "<=", extent)
         if not few and not (isinstance(cast(Size, extent), SizeExpr) and bounds(count)[1] is not None):
             return scripts.merge_sort(x, outer, extent, inner, wide(x.dtype), key, before)
-        return scripts.heap_select(x, outer, extent, inner, count, wide(x.dtype), key, before)
+        return scripts.heap_select(x, outer, extent, inner, count=count, dtype=wide(x.dtype), key=key, before=before)
 
 
 def descending(x: Tensor, axis: int) -> Tensor:

@@ -40,12 +40,12 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
             images,
             regions,
             sig.spatial("pooled_size", 2),
-            ratio,
-            sig.get("spatial_scale"),
-            0.5 if aligned else 0.0,
-            -1e30 if aligned else 1.0,
-            sig.str("mode") == "avg",
-            sig.str("mode") != "max_weighted",
+            ratio=ratio,
+            scale=sig.get("spatial_scale"),
+            half=0.5 if aligned else 0.0,
+            narrowest=-1e30 if aligned else 1.0,
+            average=sig.str("mode") == "avg",
+            whole=sig.str("mode") != "max_weighted",
         )
     if layout == "NHWC":
         return _back(op, pooled)
@@ -113,11 +113,11 @@ def all_class_non_max_suppression(
             corners,
             marks,
             order,
-            as_vector(most, "int64"),
-            as_vector(iou, number),
-            as_vector(least, marks.dtype),
-            bound,
-            overlaps,
+            most=as_vector(most, "int64"),
+            iou=as_vector(iou, number),
+            least=as_vector(least, marks.dtype),
+            bound=bound,
+            overlaps=overlaps,
         )
     points, number_of = scripts.gathered(kept, counts, shape(scores)[1])
     return points, number_of

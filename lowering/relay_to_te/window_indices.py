@@ -70,14 +70,14 @@ def max_pool_with_argmax(op: Operator, x: Tensor) -> tuple[Tensor, Tensor]:
         values, places = argmax_windows(
             x,
             batch * channels,
-            three(image, 1),
-            three([w.count for w in windows], 1),
-            three([w.size for w in windows], 1),
-            three([w.stride for w in windows], 1),
-            three([w.dilation for w in windows], 1),
-            three([w.before for w in windows], 0),
-            three(list(op.steps(op.signature)), 0),
-            widened,
+            image=three(image, 1),
+            out=three([w.count for w in windows], 1),
+            sizes=three([w.size for w in windows], 1),
+            strides=three([w.stride for w in windows], 1),
+            dilation=three([w.dilation for w in windows], 1),
+            before=three([w.before for w in windows], 0),
+            steps=three(list(op.steps(op.signature)), 0),
+            wide=widened,
         )
 
     def unfolded(tensor: Tensor) -> Tensor:

@@ -202,7 +202,7 @@ class _Gradient:
             computed = {i: index for i, index in enumerate(indices) if isinstance(index, Expr)}
             site = solve(known_at, [number(extent) for extent in tensor.shape], axes)
             factor = derivative if share is None else times(share(root), derivative)
-            part = self._part(op, adjoint, tensor, site, computed, factor, axes, condition)
+            part = self._part(op, adjoint, tensor, site, computed, factor=factor, axes=axes, condition=condition)
             self.parts.setdefault(tensor, []).append(part)
 
     def _part(

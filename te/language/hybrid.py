@@ -161,11 +161,12 @@ def script(function: Callable[..., Any]) -> Callable[..., Any]:
     closure = inspect.getclosurevars(function)
     parsed = Script(cast(FunctionType, function), {**closure.globals, **closure.nonlocals})
 
-    def call(*arguments: object) -> Any:
+    def call(*positional: object, **named: object) -> Any:
         tree = parsed.tree
         parameters = [argument.arg for argument in tree.args.args]
-        if len(parameters) != len(arguments):
-            fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments)}")
+        arguments = [*positional, *(named.pop(name) for name in parameters[len(positional) :] if name in named)]
+        if named or len(parameters) != len(arguments):
+            fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments) + len(named)}")
         for name, argument in zip(parameters, arguments, strict=True):
             if isinstance(argument, np.ndarray):
                 fail(f"te.hybrid '{tree.name}': expected a te tensor as '{name}', got an array; build it to call it so")

@@ -113,7 +113,7 @@ def get_net(
         for unit in range(1, count + 1):
             stride = (2, 2) if stage > 1 and unit == 1 else (1, 1)
             name = f"stage{stage}_unit{unit}"
-            body = residual_unit(body, filters[stage], stride, unit > 1, name, bottle_neck, layout, kernel_layout)
+            body = residual_unit(body, filters[stage], stride, unit > 1, name, bottle_neck, **layouts)
     body = relay.nn.relu(layers.batch_norm_infer(body, name="bn1", axis=axis, epsilon=2e-5))
     body = layers.classifier(relay.nn.global_avg_pool2d(body, layout=layout), num_classes, "fc1")
     return Function(relay.analysis.free_vars(body), body)
