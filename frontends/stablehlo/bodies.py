@@ -1,4 +1,4 @@
-"""The meaning of the regions of reductions, scatters and sorts: an operator, or a known combination of some."""
+"""Recognises the regions of reductions, scatters and sorts: one operator, or a known combination of several."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from .nodes import attributes_of
 
 OPERATORS = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
-"""Operators of a body whose operands may change places."""
+"""Commutative operators that a body may consist of."""
 _ARGUMENTS = {"GT": "argmax", "GE": "argmax", "LT": "argmin", "LE": "argmin"}
 
 
 def name_of(op: Operation) -> str:
-    """The name of an op; without its dialect for those of a program of StableHLO."""
+    """Return the name of an op, without the dialect if it is one of StableHLO's."""
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     dialect, _, short = name.partition(".")
     return short if dialect in ("stablehlo", "chlo", "func") else name
 
 
 def described(region: Region) -> str:
-    """The names of a region's ops, for errors."""
+    """Return the names of a region's ops, for errors."""
     names = [name_of(op) for block in region.blocks for op in block.ops]
     return ", ".join(names[:8]) + (", .." if len(names) > 8 else "")
 
 
 def recognised(op: Operation) -> str:
-    """Return what the region of an op computes; empty where it is nothing known.
+    """Return a word for the function that the region of an op computes; empty for an unknown one.
 
-    An operator of the two arguments by its name; `logaddexp`; `update` where the second argument is the result;
-    `argmax` and `argmin` of values with their places; `ascending 0` and `descending 0`, with the number of the operand
-    that is compared, and further such pairs of words for operands that decide ties. Of `select_and_scatter` it is the
-    comparison that selects, then the operator that scatters: `GE add`.
+    The word is the name of an operator of the two arguments; `logaddexp`; `update` if the second argument is the
+    result; `argmax` or `argmin` for values with their indices; or `ascending 0` or `descending 0`, with the number of
+    the compared operand, and further such pairs of words for operands that decide ties. For `select_and_scatter`, the
+    comparison that selects comes before the operator that scatters: `GE add`.
     """
     if any(len(region.blocks) != 1 for region in op.regions):
         return ""
@@ -51,9 +51,13 @@ def _recognised(op: Operation, block: Block) -> str:
     if len(arguments) == 2 and len(results) == 1:
         if results[0] is arguments[1]:
             return "update"
-        maker = results[0].owner
-        if isinstance(maker, Operation) and set(maker.operands) == set(arguments) and name_of(maker) in OPERATORS:
-            return name_of(maker)
+        producer = results[0].owner
+        if (
+            isinstance(producer, Operation)
+            and set(producer.operands) == set(arguments)
+            and name_of(producer) in OPERATORS
+        ):
+            return name_of(producer)
         return "logaddexp" if len(block.ops) < 12 and _expression(results[0]) == _LOGADDEXP else ""
     if len(arguments) == 4 and len(results) == 2:
         return _argument(results, block)
@@ -64,11 +68,11 @@ _LOGADDEXP = (
     "select(compare(subtract(0, 1), subtract(0, 1)), add(0, 1), "
     "add(maximum(0, 1), log_plus_one(exponential(negate(abs(subtract(0, 1)))))))"
 )
-"""As JAX writes it, which takes the sum where the difference is no number."""
+"""JAX's form of `logaddexp`, which takes the sum where the difference is NaN."""
 
 
 def _expression(value: SSAValue) -> str:
-    """Return a value of a small block as an expression of the block's arguments, which are their numbers."""
+    """Return a value of a small block as an expression of the block's arguments, which stand as their numbers."""
     if isinstance(value, BlockArgument):
         return str(value.index)
     op = value.owner
@@ -78,28 +82,28 @@ def _expression(value: SSAValue) -> str:
 
 
 def _direction(block: Block) -> str:
-    """Return how a body compares its two arguments, such as `GE`; empty for another body."""
+    """Return the direction in which a body compares its two arguments, such as `GE`; empty for another body."""
     compare, last = block.first_op, block.last_op
     if compare is None or last is None or last is not compare.next_op or name_of(compare) != "compare":
         return ""
-    asked = list(compare.operands) == list(block.args) and list(last.operands) == list(compare.results)
-    return str(attributes_of(compare).get("comparison_direction", "")) if asked else ""
+    compares_arguments = list(compare.operands) == list(block.args) and list(last.operands) == list(compare.results)
+    return str(attributes_of(compare).get("comparison_direction", "")) if compares_arguments else ""
 
 
 def _argument(results: list[SSAValue], block: Block) -> str:
-    """The place of the greatest or the least: values and places are selected by comparisons of values, then places."""
-    x, index, other, other_index = block.args
+    """Return `argmax` or `argmin` if comparisons of values, then of indices, select the results; empty otherwise."""
+    value, index, other, other_index = block.args
     selects = [result.owner for result in results]
     if not all(isinstance(op, Operation) and name_of(op) == "select" for op in selects):
         return ""
-    (_, *values), (_, *places) = (list(op.operands) for op in selects if isinstance(op, Operation))
-    if values != [x, other] or places != [index, other_index]:
+    (_, *values), (_, *indices) = (list(op.operands) for op in selects if isinstance(op, Operation))
+    if values != [value, other] or indices != [index, other_index]:
         return ""
     kinds = set[str]()
     for op in block.ops:
         if name_of(op) == "compare":
             direction = str(attributes_of(op).get("comparison_direction", ""))
-            if list(op.operands) == [x, other] and direction in _ARGUMENTS:
+            if list(op.operands) == [value, other] and direction in _ARGUMENTS:
                 kinds.add(_ARGUMENTS[direction])
             elif list(op.operands) == [index, other_index] and direction != "LT":
                 return ""
@@ -109,7 +113,7 @@ def _argument(results: list[SSAValue], block: Block) -> str:
 
 
 def _order(results: list[SSAValue]) -> str:
-    """`ascending 0` or `descending 0`: which operand is compared, and how; with others behind that decide ties."""
+    """Return `ascending 0` or `descending 0` for the compared operand, then the same for operands that decide ties."""
     if len(results) != 1:
         return ""
     value, keys = results[0], list[str]()
@@ -119,19 +123,19 @@ def _order(results: list[SSAValue]) -> str:
         if not isinstance(tie, Operation) or name_of(tie) != "or":
             last = _compared(value)
             return " ".join([*keys, last]) if last else ""
-        less, rest = tie.operands
-        both = rest.owner
+        less, otherwise = tie.operands
+        both = otherwise.owner
         if not isinstance(both, Operation) or name_of(both) != "and":
             return ""
         equal, value = both.operands
-        key, same = _compared(less), _compared(equal)
-        if not key or same != f"equal {key.split()[1]}":
+        key, tie_key = _compared(less), _compared(equal)
+        if not key or tie_key != f"equal {key.split()[1]}":
             return ""
         keys.append(key)
 
 
 def _compared(value: SSAValue) -> str:
-    """`ascending 0`, `descending 0` or `equal 0`: how a value compares two elements of an operand."""
+    """Return `ascending 0`, `descending 0` or `equal 0` for a value that compares two elements of an operand."""
     compare = value.owner
     if not isinstance(compare, Operation) or name_of(compare) != "compare":
         return ""
@@ -149,7 +153,7 @@ def _compared(value: SSAValue) -> str:
 
 
 def _source(value: SSAValue) -> BlockArgument | None:
-    """The argument that a value is, but for zeros and NaNs, which a total order takes to be equal to their like."""
+    """Return the argument that a value equals, up to the zeros and NaNs that a total order makes uniform."""
     for _ in range(4):
         if isinstance(value, BlockArgument):
             return value
@@ -157,8 +161,8 @@ def _source(value: SSAValue) -> BlockArgument | None:
         if not isinstance(op, Operation) or name_of(op) != "select":
             return None
         condition, replaced, kept = op.operands
-        asked = condition.owner
-        if not isinstance(asked, Operation) or name_of(asked) != "compare" or not _is_constant(replaced):
+        comparison = condition.owner
+        if not isinstance(comparison, Operation) or name_of(comparison) != "compare" or not _is_constant(replaced):
             return None
         value = kept
     return None

@@ -1,4 +1,4 @@
-"""The context of a converter: one op, its values, and its properties by the names that StableHLO has for them."""
+"""The context of a converter: one op, its values, and its properties by their names in StableHLO."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ HINTS: Mapping[str, str] = {
     "known_nonexpanding_dimensions": "what shapes show",
     **dict.fromkeys(("atol", "rtol", "ulps", "mode"), "of the accuracy of a function: it is as float32 has digits"),
 }
-"""Properties that do not change what is computed, each with the reason."""
+"""Properties that do not change the results, each with the reason."""
 DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "compare_type": ("NOTYPE", "FLOAT", "SIGNED", "UNSIGNED"),
     "largest": (1, -1),
 }
-"""The values of properties that are what the op does without them, by the types of its operands."""
+"""The values of properties that describe an op's default behaviour for the types of its operands."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -44,30 +44,30 @@ class Context(context.Context):
     # Properties.
 
     def stated(self, name: str) -> Any:
-        """A property as the program has it; a list without items is not stated."""
+        """Return a property of the op; None for an empty list."""
         self.asked.attributes.add(name)
         value = self.node.attributes.get(name)
         return None if value == () else value
 
     def parts(self) -> Iterator[NodePart]:
-        """The inputs, and the properties that differ from the defaults of StableHLO.
+        """Yield the inputs, and the properties that differ from the defaults of StableHLO.
 
-        Attributes with a dialect in front, as `mhlo.sharding`, are what others note of an op, which changes nothing.
+        Attributes with the name of a dialect, as in `mhlo.sharding`, are notes of other tools and change nothing.
         """
         yield from self.input_parts()
         for name, value in self.node.attributes.items():
-            # The name of an op of a dialect that is not known stands among its attributes.
+            # xDSL keeps the name of an op of an unknown dialect among its attributes.
             if "." not in name and name not in (*HINTS, "op_name__") and value not in DEFAULTS.get(name, ()):
                 yield NodePart(name, "property", name, str(value))
 
     def axis(self, axis: int, rank: int, name: str = "dimension") -> int:
-        """An axis, which must be one of `rank`."""
+        """Return an axis, which must be in [0, rank)."""
         if not 0 <= axis < rank:
             self.fail(f"{name} in [0, {rank})", str(axis))
         return axis
 
     def axes(self, name: str, rank: int) -> tuple[int, ...]:
-        """A property that is a list of axes, each once."""
+        """Return a property that is a list of distinct axes."""
         numbers = self.ints(name, ())
         if len(set(numbers)) != len(numbers) or any(not 0 <= axis < rank for axis in numbers):
             self.fail(f"axes in [0, {rank}), each once, as {name}", str(list(numbers)))
@@ -76,24 +76,24 @@ class Context(context.Context):
     # Results.
 
     def result_type(self, index: int = 0) -> TensorType[Attribute]:
-        """The type that the program says of a result."""
+        """Return the type that the program states for a result."""
         if index >= len(self.node.results):
             self.fail("a result that is a tensor", "another")
         return self.node.results[index]
 
     def result_shape(self, index: int = 0) -> Shape:
-        """The shape of a result; None for extents that a call decides."""
+        """Return the shape of a result; None for extents that a call decides."""
         return tuple(None if extent < 0 else extent for extent in self.result_type(index).get_shape())
 
     def static_shape(self, index: int = 0) -> tuple[int, ...]:
-        """The shape of a result, which must say all extents."""
+        """Return the shape of a result, all extents of which must be known."""
         shape = self.result_shape(index)
         if None in shape:
             self.fail("a result of known extents", f"{self.result_type(index)}")
         return cast("tuple[int, ...]", shape)
 
     def result_dtype(self, index: int = 0) -> np.dtype[np.generic]:
-        """The element type of a result."""
+        """Return the element type of a result."""
         try:
             return numpy_dtype(self.result_type(index).element_type)
         except VerifyException as error:
@@ -106,11 +106,11 @@ class Context(context.Context):
         return self.constant(np.asarray(value, dtype), "scalar")
 
     def term(self, index: int) -> Term:
-        """Input `index`, to compute with."""
+        """Return input `index` as a term."""
         return Term(self, self.value(index))
 
     def same_shapes(self, *indices: int) -> None:
-        """Complain of inputs whose shapes differ."""
+        """Raise FrontendError for inputs whose shapes differ."""
         first = self.shape(indices[0])
         for index in indices[1:]:
             self.require_shape(index, first, f"input {index}")

@@ -1,4 +1,4 @@
-"""Programs of StableHLO as the importer takes them: ops, and the types of their results."""
+"""The format `stablehlo` of the importer: ops, and the types of their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_model(
     params: Mapping[str, Any] | None = None,
     custom_ops: CustomOps = NO_CUSTOM_OPS,
 ) -> Model:
-    """Read and check a program; raises FrontendError when it is none, damaged or uses unsupported operators."""
+    """Read and check a program; raises FrontendError for damaged and other files, and for unsupported operators."""
     source = load(model, params, custom_ops)
     builder, file = source.builder, source.file
     outputs = [
@@ -50,19 +50,19 @@ def open_model(
 
 
 def _inputs(builder: Builder, file: str) -> list[OpenSpec]:
-    """The inputs. Open extents have the program's names, as JAX writes them, or are called after input and axis."""
+    """Return the inputs. An open extent keeps its name in JAX, or is named after the input and axis."""
     specs: list[OpenSpec] = []
     for name, type_ in builder.inputs.items():
 
-        def called(axis: int, name: str = name) -> str:
+        def name_of(axis: int, name: str = name) -> str:
             return identifier(builder.symbols.get((name, axis), f"{name}_{axis}"))
 
-        specs.append(spec_of(name, type_, f"{file}: input '{name}'", called))
+        specs.append(spec_of(name, type_, f"{file}: input '{name}'", name_of))
     return specs
 
 
 def _label(model: Model, name: str, node: Node) -> str:
-    """An input or weight is `<layer>.<tensor>` for a layer that reads it, of a weight the last part of its name."""
+    """Return `<layer>.<tensor>`, the label of an input or weight for a layer that reads it."""
     return f"{node.layer}.{'constant' if name.startswith('constant') else name.rpartition('.')[2]}"
 
 
@@ -75,23 +75,23 @@ def _operator_names(node: Node) -> tuple[str, str]:
 
 
 def _stated(model: Model, step: Step, context: Context, tensors: Mapping[str, Tensor]) -> list[Stated]:
-    places = range(len(context.node.results))
-    return [Stated(context.result_shape(at), context.result_dtype(at)) for at in places]
+    indices = range(len(context.node.results))
+    return [Stated(context.result_shape(at), context.result_dtype(at)) for at in indices]
 
 
 def _folded(context: Context, convert: Callable[[Any], Results]) -> tuple[Result, ...] | None:
     arrays = [tensor.array for tensor in context.inputs if tensor is not None and tensor.array is not None]
     if any(array.dtype.kind not in "iubO" and array.size > 1 for array in arrays):
-        # Weights are no shapes: what is computed of them is FoldConstant's, behind the patterns that ask for it.
+        # Weights are not shapes: FoldConstant computes with them, after the patterns that match this arithmetic.
         return None
     if context.op_type == "broadcast_in_dim" and arrays and arrays[0].dtype.kind not in "iubO":
-        # One number is better than many, wherever it is read.
+        # Keep one number rather than many copies of it.
         return None
     return folded(context, convert)
 
 
 def _python_call(step: Step, context: Context, stated: Sequence[Stated]) -> PythonCall:
-    """An op's properties by name; of a custom call those of its backend, if they have names."""
+    """Return the call of an op with its properties by name, or those of a custom call's backend, if they have names."""
     node = context.node
     attributes = node.attributes
     if node.op_type.startswith(CUSTOM_CALL):

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""Programs of JAX in memory, as text in generic form: what `jax.export` and `jax.jit(..).lower` give."""
+"""Prints the programs that `jax.export` and `jax.jit(..).lower` return in MLIR's generic form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...support.errors import FrontendError
 def text_of(program: Any) -> str:
     """Return the text of a program: a `jax.export.Exported`, a `jax.stages.Lowered` or a module of jaxlib.
 
-    Raises FrontendError for another object, with the way to one.
+    Raises FrontendError for another object, with the calls that make a program.
     """
     if hasattr(program, "mlir_module") and hasattr(program, "in_avals"):
         mlir: Any = import_module("jax.interpreters.mlir")
@@ -23,8 +23,8 @@ def text_of(program: Any) -> str:
         return _generic(program.compiler_ir("stablehlo"))
     if hasattr(program, "operation") and hasattr(program.operation, "get_asm"):
         return _generic(program)
-    wanted = "a program of jax.export.export(jax.jit(f))(..) or jax.jit(f).lower(..), or a file of StableHLO"
-    raise FrontendError(f"expected {wanted}, got {type(program).__name__}")
+    expected = "a program of jax.export.export(jax.jit(f))(..) or jax.jit(f).lower(..), or a file of StableHLO"
+    raise FrontendError(f"expected {expected}, got {type(program).__name__}")
 
 
 def _generic(module: Any) -> str:

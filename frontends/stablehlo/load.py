@@ -42,8 +42,8 @@ def load(
 ) -> Source:
     """Read and check a program: a path, the bytes of a file, or an object of JAX.
 
-    params: the values of inputs, by their names, nested as in JAX; beside a file `net.mlir` those in `net.npz`.
-    Raises FrontendError when it is none, damaged, or uses unsupported operators.
+    params: the values of inputs by their names, nested as in JAX; those in `net.npz` beside `net.mlir` are added.
+    Raises FrontendError for damaged and other files, and for unsupported operators.
     """
     values = flat(params or {})
     if isinstance(model, bytes):
@@ -64,29 +64,29 @@ def _decoded(data: bytes, file: str) -> str:
 
 
 def _beside(path: Path) -> dict[str, Array]:
-    """The arrays of the .npz file beside a program, if there is one."""
+    """Return the arrays of the .npz file beside a program, if there is one."""
     weights = path.with_suffix(".npz")
     if not weights.is_file():
         return {}
     try:
         with weights.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except Exception as error:  # zipfile, numpy and zlib have errors of their own
+    except Exception as error:  # zipfile, numpy and zlib raise various errors.
         raise FrontendError(f"{weights}: expected arrays as numpy.savez writes them, got: {error}") from error
 
 
 def flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Array]:
-    """Arrays by the names that inputs have: `{"p": {"w": x}}` is `{"p.w": x}`; so are lists, by number."""
-    result: dict[str, Array] = {}
+    """Return arrays by the names of inputs: `{"p": {"w": x}}` becomes `{"p.w": x}`, and items of lists have numbers."""
+    arrays: dict[str, Array] = {}
     for key, value in params.items():
         name = f"{prefix}{key}"
         if isinstance(value, list | tuple):
             value = {str(at): item for at, item in enumerate(cast("list[Any]", value))}
         if isinstance(value, Mapping):
-            result |= flat(cast("Mapping[str, Any]", value), f"{name}.")
+            arrays |= flat(cast("Mapping[str, Any]", value), f"{name}.")
         else:
-            result[name] = np.asarray(value)
-    return result
+            arrays[name] = np.asarray(value)
+    return arrays
 
 
 def _checked(text: str, file: str, params: Mapping[str, Array], custom_ops: CustomOps) -> Source:
@@ -101,13 +101,13 @@ def _checked(text: str, file: str, params: Mapping[str, Array], custom_ops: Cust
 
 
 def operator_names(name: str) -> tuple[str, str]:
-    """Return the names that the user may call an op by: `stablehlo.rng` or `rng`, of a custom call its target."""
+    """Return the names that you may call an op by: `stablehlo.rng` or `rng`, or the target of a custom call."""
     target = name.removeprefix(CUSTOM_CALL)
     return (name, target) if target != name else (f"stablehlo.{name}", name)
 
 
 def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
-    """Complain about all unsupported operators at once."""
+    """Raise FrontendError about all unsupported operators at once."""
 
     def supports(name: str) -> bool:
         return custom_ops.has(*operator_names(name)) or name in CONVERTERS

@@ -1,4 +1,4 @@
-"""A module of StableHLO as a region of steps: calls are put in their origin, counted loops are rolled out."""
+"""Makes a region of steps of a module of StableHLO, with calls inlined and counted loops unrolled."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from .places import LayerNames, Origin, argument_name, origin_of
 from .text import Program
 
 Names: TypeAlias = "ChainMap[SSAValue, str]"
-"""The names of values where an op stands."""
+"""The names of the values that are visible to an op."""
 
 RENAMING = "a value under another name"
-"""The kind of step that gives an output the name that callers know."""
+"""The kind of step that gives an output its public name."""
 EQUALS = "equal to a number"
-"""The kind of step that asks which branch is labels."""
+"""The kind of step that compares the chooser with the number of a branch."""
 IDENTITIES = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement"})
-"""Custom calls that give back what they are value."""
+"""Custom calls that return their operands."""
 _SAME = frozenset({"optimization_barrier", "create_token", "after_all", "sdy.sharding_constraint"})
 _DEEPEST = 50
-"""Calls and bodies around an op."""
+"""The greatest number of calls and bodies around an op."""
 _MOST = 1_000_000
-"""Steps of a program: functions that others call may stand for many more ops than there are."""
+"""The greatest number of steps of a program, which inlined calls multiply."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Around:
     region: Region
     origin: Origin = field(default_factory=Origin)
     path: tuple[int, ...] = ()
-    """The calls and bodies around, by number."""
+    """The numbers of the calls and bodies around the block."""
 
 
 class Builder:
     """Makes the region of a program.
 
-    params: the values of inputs that are the same in every call, by their names. operators: those that have a row.
+    params: the values of inputs that are the same in every call, by their names. operators: the supported ones.
     """
 
     def __init__(self, program: Program, params: Mapping[str, Array], operators: Container[str]):
@@ -74,7 +74,7 @@ class Builder:
         return FrontendError(f"{self.file}: {where}: expected {expected}, got {actual}")
 
     def main(self) -> Region:
-        """Return the region of the function `main`, or of the only one that is public."""
+        """Return the region of the function `main`, or of the only public function."""
         for op in self.program.module.body.block.ops:
             if isinstance(op, func.FuncOp):
                 self.functions[op.sym_name.data] = op
@@ -96,12 +96,12 @@ class Builder:
     # Inputs and outputs.
 
     def _enter(self, main: func.FuncOp, region: Region, names: Names) -> None:
-        wanted = LayerNames()
+        input_names = LayerNames()
         keys: set[str] = set()
-        called = self._called_names(main)
+        callee_names = self._called_names(main)
         for index, argument in enumerate(main.body.block.args):
-            text = _text_of(argument.location) or called.get(argument, "")
-            name = wanted.named(argument_name(text) if text else f"arg{index}")
+            text = _text_of(argument.location) or callee_names.get(argument, "")
+            name = input_names.named(argument_name(text) if text else f"arg{index}")
             type_ = self._tensor(argument.type, f"input '{name}'")
             names[argument] = self._values.named(name)
             value = next((self.params[key] for key in (name, text) if key in self.params), None)
@@ -116,7 +116,7 @@ class Builder:
             raise self.fail("parameters", f"names among the inputs {inputs}", ", ".join(unknown[:5]))
 
     def _called_names(self, main: func.FuncOp) -> dict[SSAValue, str]:
-        """The names of arguments in functions that are called: what JAX puts around an exported one has none."""
+        """Return the names that called functions have for main's arguments, unnamed in the wrapper that JAX exports."""
         names: dict[SSAValue, str] = {}
         for op in main.body.block.ops:
             callee = self.functions.get(op.callee.string_value()) if isinstance(op, func.CallOp) else None
@@ -138,7 +138,7 @@ class Builder:
         return cast("TensorType[Attribute]", type_)
 
     def _name_sizes(self, main: func.FuncOp, names: Names) -> None:
-        """Extents that JAX calls by names are handed to a function whose arguments have those names."""
+        """Record the names of extents: JAX passes a named extent to a function whose argument has that name."""
         for op in main.body.block.ops:
             callee = self.functions.get(op.callee.string_value()) if isinstance(op, func.CallOp) else None
             if callee is None or callee.arg_attrs is None:
@@ -154,28 +154,28 @@ class Builder:
         labels = LayerNames()
         outputs: list[str] = []
         extras = main.res_attrs.data if main.res_attrs is not None else ()
-        makers = {output for step in region.steps for output in step.outputs}
+        computed = {output for step in region.steps for output in step.outputs}
         renamed: dict[str, str] = {}
         for index, value in enumerate(results):
             info = extras[index].data.get("jax.result_info") if index < len(extras) else None
             name = labels.named(_output_name(getattr(info, "data", ""), index))
             type_ = self._tensor(main.function_type.outputs.data[index], f"output '{name}'")
-            own = self._values.named(name)
-            if value in makers and value not in renamed:
-                renamed[value] = own
+            value_name = self._values.named(name)
+            if value in computed and value not in renamed:
+                renamed[value] = value_name
             else:
-                leaf = layer_location(own, self.file, 0)
-                node = Node(op_type=RENAMING, leaf=leaf, layer=own, index=0, results=(type_,))
-                region.steps.append(Step((value,), (own,), own, "", source=node, renames=True))
-            self.outputs[own] = type_
-            outputs.append(own)
+                leaf = layer_location(value_name, self.file, 0)
+                node = Node(op_type=RENAMING, leaf=leaf, layer=value_name, index=0, results=(type_,))
+                region.steps.append(Step((value,), (value_name,), value_name, "", source=node, renames=True))
+            self.outputs[value_name] = type_
+            outputs.append(value_name)
         _rename(region, renamed)
         region.outputs = tuple(outputs)
 
     # Blocks.
 
     def _block(self, block: Block, names: Names, around: Around) -> list[str]:
-        """Add the steps of a block; return the names of what it returns."""
+        """Add the steps of a block; return the names of its results."""
         if len(around.path) > _DEEPEST:
             raise self.fail(
                 "module", f"at most {_DEEPEST} calls in each other", "more, or functions that call themselves"
@@ -197,14 +197,14 @@ class Builder:
         raise self.fail("module", "blocks that return", "one without a terminator")
 
     def _layer(self, op: Operation, index: int, around: Around, before: tuple[object, str]) -> tuple[str, Origin]:
-        """The name of an op's layer: what stands together and has one location is one layer."""
-        own = origin_of(op.location, nested=name_of(op) == "call" and bool(around.path))
-        origin = own.inside(around.origin)
+        """Return the name of an op's layer: adjacent ops of one location are one layer."""
+        op_origin = origin_of(op.location, nested=name_of(op) == "call" and bool(around.path))
+        origin = op_origin.inside(around.origin)
         if before[0] == op.location and not isinstance(op.location, UnknownLoc):
             return before[1], origin
         key = (around.path, id(op.parent), index)
         if key not in self._layers:
-            path = origin.path if own.path else (*origin.path, name_of(op))
+            path = origin.path if op_origin.path else (*origin.path, name_of(op))
             self._layers[key] = self._names.named("/".join(path))
         return self._layers[key], origin
 
@@ -269,7 +269,7 @@ class Builder:
                 self._step(op, kind, names, around, self._node(op, kind, layer, origin, attributes))
 
     def _composed(self, attributes: Mapping[str, Any]) -> str:
-        """The operator that a composite is, as JAX exports those of CHLO; empty where what it is composed of counts."""
+        """Return the operator of CHLO that JAX exported as a composite; empty for a composite to be decomposed."""
         dialect, _, operator = str(attributes.get("name", "")).partition(".")
         return operator if dialect == "chlo" and operator in self.operators else ""
 
@@ -291,9 +291,9 @@ class Builder:
         arguments = target.body.block.args
         if len(arguments) != len(op.operands):
             raise self.fail(f"call of '{callee}'", f"{len(arguments)} values", str(len(op.operands)))
-        own: Names = ChainMap({a: self._read(v, names) for a, v in zip(arguments, op.operands, strict=True)})
+        inner_names: Names = ChainMap({a: self._read(v, names) for a, v in zip(arguments, op.operands, strict=True)})
         inner = Around(around.region, origin, (*around.path, id(op.parent), index))
-        self._bind(op, self._block(target.body.block, own, inner), names, f"call of '{callee}'")
+        self._bind(op, self._block(target.body.block, inner_names, inner), names, f"call of '{callee}'")
 
     def _bind(self, op: Operation, results: list[str], names: Names, where: str) -> None:
         if len(results) != len(op.results):
@@ -303,7 +303,7 @@ class Builder:
     # Control flow.
 
     def _number(self, value: SSAValue, names: Names) -> int | None:
-        """The integer that a value is known to be."""
+        """Return the integer that a value is known to be, else None."""
         name = names.get(value, "")
         array = self.constants[name] if name in self.constants else None
         return int(array.item()) if array is not None and array.size == 1 and array.dtype.kind in "iu" else None
@@ -324,10 +324,10 @@ class Builder:
         node = self._node(op, "while", layer, origin, {})
         bodies: dict[str, Region] = {}
         for role, block in (("cond", cond), ("body", body)):
-            entering = tuple(self._values.named(f"{role}_{at}") for at in range(len(block.args)))
-            region = Region(entering, (), [], Constants(), around.region)
-            own = names.new_child(dict(zip(block.args, entering, strict=True)))
-            results = self._block(block, own, Around(region, inside.origin, (*inside.path, len(bodies))))
+            arguments = tuple(self._values.named(f"{role}_{at}") for at in range(len(block.args)))
+            region = Region(arguments, (), [], Constants(), around.region)
+            inner_names = names.new_child(dict(zip(block.args, arguments, strict=True)))
+            results = self._block(block, inner_names, Around(region, inside.origin, (*inside.path, len(bodies))))
             region.outputs = tuple(results)
             bodies[role] = region
         outputs = self._results(op, names, layer)
@@ -361,12 +361,12 @@ class Builder:
     def _condition(
         self, chooser: SSAValue, blocks: list[Block], kind: str, names: Names
     ) -> tuple[str | None, list[Block]]:
-        """The truth value that chooses between two branches, if there is one, and the branches as it orders them."""
+        """Return the boolean that chooses between two branches, if any, and the branches, that for true first."""
         if kind == "if":
             return self._read(chooser, names), blocks
-        maker = chooser.owner
-        if len(blocks) == 2 and isinstance(maker, Operation) and name_of(maker) == "convert":
-            source = maker.operands[0]
+        producer = chooser.owner
+        if len(blocks) == 2 and isinstance(producer, Operation) and name_of(producer) == "convert":
+            source = producer.operands[0]
             if str(getattr(source.type, "element_type", "")) == "i1":
                 return self._read(source, names), blocks[::-1]
         return None, blocks
@@ -382,20 +382,22 @@ class Builder:
         node: Node,
         at: int = 0,
     ) -> None:
-        """Add an If between a block and the others."""
+        """Add an If between the first block and the others."""
         if condition is None:
             condition = self._values.named("is_branch")
-            asked = Node(op_type=EQUALS, leaf=node.leaf, layer=node.layer, index=node.index, attributes={"number": at})
-            around.region.steps.append(Step((chooser,), (condition,), node.layer, "", source=asked))
+            comparison = Node(
+                op_type=EQUALS, leaf=node.leaf, layer=node.layer, index=node.index, attributes={"number": at}
+            )
+            around.region.steps.append(Step((chooser,), (condition,), node.layer, "", source=comparison))
         bodies: dict[str, Region] = {}
-        for role, part in (("then_branch", blocks[:1]), ("else_branch", blocks[1:])):
+        for role, chosen in (("then_branch", blocks[:1]), ("else_branch", blocks[1:])):
             region = Region((), (), [], Constants(), around.region)
             inner = Around(region, around.origin, (*around.path, at, len(bodies)))
-            if len(part) == 1:
-                region.outputs = tuple(self._block(part[0], names.new_child(), inner))
+            if len(chosen) == 1:
+                region.outputs = tuple(self._block(chosen[0], names.new_child(), inner))
             else:
                 region.outputs = tuple(self._values.named("branch") for _ in outputs)
-                self._branches(part, None, chooser, region.outputs, names=names, around=inner, node=node, at=at + 1)
+                self._branches(chosen, None, chooser, region.outputs, names=names, around=inner, node=node, at=at + 1)
             if len(region.outputs) != len(outputs):
                 raise self.fail(
                     f"{node.op_type} (layer '{node.layer}')", f"{len(outputs)} results", str(len(region.outputs))
@@ -404,34 +406,34 @@ class Builder:
         around.region.steps.append(Step((condition,), outputs, node.layer, "If", bodies, {}, node))
 
     def _assertion(self, op: Operation, names: Names, around: Around, layer: str, origin: Origin) -> None:
-        """Add a check of every call: a comparison of two sizes, as JAX asserts it."""
-        compared = op.operands[0].owner if op.operands else None
-        if not isinstance(compared, Operation) or name_of(compared) != "compare":
+        """Add a comparison of two sizes, which JAX asserts, to be checked in every call."""
+        comparison = op.operands[0].owner if op.operands else None
+        if not isinstance(comparison, Operation) or name_of(comparison) != "compare":
             raise self.fail(f"shape_assertion (layer '{layer}')", "a comparison of sizes", "another value")
-        node = self._node(op, "shape_assertion", layer, origin, attributes_of(compared))
-        inputs = tuple(self._read(value, names) for value in compared.operands)
+        node = self._node(op, "shape_assertion", layer, origin, attributes_of(comparison))
+        inputs = tuple(self._read(value, names) for value in comparison.operands)
         around.region.steps.append(Step(inputs, (), layer, "", source=node))
 
 
 def _text_of(location: LocationAttr) -> str:
-    """The name that a location is; empty where it is none."""
+    """Return the name in a location; empty where there is none."""
     return location.desc.data if isinstance(location, NameLoc) else ""
 
 
 def _rename(region: Region, names: Mapping[str, str]) -> None:
-    """Give values of a region other names."""
+    """Rename values of a region."""
     waiting = [region]
     while waiting:
-        part = waiting.pop()
-        part.outputs = tuple(names.get(name, name) for name in part.outputs)
-        for step in part.steps:
+        current = waiting.pop()
+        current.outputs = tuple(names.get(name, name) for name in current.outputs)
+        for step in current.steps:
             step.inputs = tuple(names.get(name, name) for name in step.inputs)
             step.outputs = tuple(names.get(name, name) for name in step.outputs)
             waiting += step.bodies.values()
 
 
 def _output_name(info: str, index: int) -> str:
-    """The name of an output: its path in what the function returns."""
+    """Return the name of an output: its path in the function's result."""
     if not info:
         return f"output_{index}"
     head, _, path = argument_name(info).partition(".")

@@ -1,4 +1,4 @@
-"""Text of StableHLO -> a module: large constants are left in the text until someone asks for them."""
+"""Parses text of StableHLO; large constants stay in the text until they are read."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ READABLE = (
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A module, and the text that its large constants stand in."""
+    """A module, and the text that holds its large constants."""
 
     file: str
     module: ModuleOp
     text: str
     spans: Mapping[str, tuple[int, int, int]] = field(default_factory=dict[str, "tuple[int, int, int]"])
-    """Handle of a large constant -> begin and end of its digits, and the bytes before its elements."""
+    """Handle of a large constant -> begin and end of its digits, and the number of bytes before its elements."""
 
     def array(self, value: Attribute) -> Array:
-        """Return the elements of a constant; raises FrontendError for ones that are not there."""
+        """Return the elements of a constant; raises FrontendError for missing ones."""
         type_ = cast("Any", value).type if isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr) else None
         if not isinstance(type_, TensorType):
             raise FrontendError(
@@ -78,17 +78,17 @@ class Program:
         handle = value.resource_handle.data
         if handle not in self.spans:
             left_out = handle.endswith(_ELIDED)
-            what = "that its printer left out" if left_out else "of a resource that is not there"
-            raise FrontendError(f"{self.file}: expected the elements of a constant of {value.type}, got one {what}")
-        begin, end, before = self.spans[handle]
+            reason = "that its printer left out" if left_out else "of a resource that is not there"
+            raise FrontendError(f"{self.file}: expected the elements of a constant of {value.type}, got one {reason}")
+        begin, end, header = self.spans[handle]
         try:
-            return bytes.fromhex(self.text[begin:end])[before:]
+            return bytes.fromhex(self.text[begin:end])[header:]
         except ValueError as error:
             raise FrontendError(f"{self.file}: expected two digits for each byte of a constant, got others") from error
 
     def _decoded(self, data: bytes, dtype: np.dtype[np.generic], shape: tuple[int, ...], size: int) -> Array:
         if dtype == np.bool_:
-            # One bit for each, but a splat is one byte; how many bytes there are tells.
+            # Elements are bits or bytes, and a splat is one byte; the number of bytes tells which.
             if len(data) == size:
                 return np.frombuffer(data, np.uint8).astype(np.bool_).reshape(shape)
             bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
@@ -102,8 +102,8 @@ class Program:
         return np.frombuffer(data, dtype).reshape(shape)
 
     def _fail(self, data: bytes, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> None:
-        wanted = f"the bytes of a constant of {dtype}{list(shape)}"
-        raise FrontendError(f"{self.file}: expected {wanted}, got {len(data)}")
+        expected = f"the bytes of a constant of {dtype}{list(shape)}"
+        raise FrontendError(f"{self.file}: expected {expected}, got {len(data)}")
 
 
 def _short(text: str) -> str:
@@ -111,9 +111,9 @@ def _short(text: str) -> str:
 
 
 def parse(text: str, file: str) -> Program:
-    """Parse a program, in the form that JAX prints or in the generic one; raises FrontendError for any other text."""
+    """Parse a program in the form that JAX prints or in generic form; raises FrontendError for other text."""
     spans: dict[str, tuple[int, int, int]] = {}
-    # xDSL renames handles that it has met before, in whichever text.
+    # xDSL renames a handle that it has parsed before, even in another text.
     number = next(_texts)
 
     def stand_in(match: re.Match[str]) -> str:
@@ -137,12 +137,12 @@ def parse(text: str, file: str) -> Program:
         module = LocatedParser(context, short, file).parse_module()
         module.verify()
     except ParseError as error:
-        at_ = error.span.get_location()
+        location = error.span.get_location()
         message = " ".join(error.msg.split())
         if _UNREGISTERED in message:
             name = short[: error.span.start].split()[-1]
             message = f"expected ops of stablehlo, chlo and func, or an op in generic form, got {name}"
-        raise FrontendError(f"{file}:{at_.line}:{at_.col}: {message}") from error
+        raise FrontendError(f"{file}:{location.line}:{location.col}: {message}") from error
     except VerifyException as error:
         raise FrontendError(f"{file}: {' '.join(str(error).split())}") from error
     return Program(file, module, text, spans)

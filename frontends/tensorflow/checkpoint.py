@@ -1,4 +1,4 @@
-"""Checkpoints: the tensors of variables in a bundle of an index and shards of data."""
+"""Reads checkpoints: bundles of an index and shards of data, which hold the tensors of variables."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MOST_SHARDS = 99_999
 
 
 class Checkpoint(Mapping[str, Array]):
-    """The tensors of a bundle by their keys, read and checked when they are asked for.
+    """The tensors of a bundle by their keys, each read and checked on access.
 
-    prefix: the path of the index file without `.index`. Raises FrontendError for files that are missing or damaged.
+    prefix: the path of the index file without `.index`. Raises FrontendError for missing and damaged files.
     """
 
     def __init__(self, prefix: Path):
@@ -40,8 +40,8 @@ class Checkpoint(Mapping[str, Array]):
                 header = parse("BundleHeaderProto", value, str(index))
                 self._shards = header.num_shards
                 if header.endianness or not 0 <= header.num_shards <= _MOST_SHARDS:
-                    got = f"{header.num_shards} shards, byte order {header.endianness}"
-                    raise FrontendError(f"{index}: expected shards of little-endian numbers, got {got}")
+                    actual = f"{header.num_shards} shards, byte order {header.endianness}"
+                    raise FrontendError(f"{index}: expected shards of little-endian numbers, got {actual}")
                 continue
             self._entries[key.decode(errors="replace")] = parse("BundleEntryProto", value, str(index))
 
@@ -56,25 +56,25 @@ class Checkpoint(Mapping[str, Array]):
 
     def __getitem__(self, key: str) -> Array:
         entry = self._entries[key]
-        what = f"{self.prefix}: variable '{key}'"
-        dtype, shape = dtype_of(entry.dtype, what), extents_of(entry.shape)
+        subject = f"{self.prefix}: variable '{key}'"
+        dtype, shape = dtype_of(entry.dtype, subject), extents_of(entry.shape)
         if entry.slices:
-            raise FrontendError(f"{what}: expected a variable in one piece, got one in {len(entry.slices)}")
+            raise FrontendError(f"{subject}: expected a variable in one piece, got one in {len(entry.slices)}")
         if shape is None or min(shape, default=0) < 0 or entry.size != prod(shape) * dtype.itemsize:
-            raise FrontendError(f"{what}: expected the bytes of {dtype.name}{list(shape or ())}, got {entry.size}")
-        shard = self._shard(entry.shard_id, what)
+            raise FrontendError(f"{subject}: expected the bytes of {dtype.name}{list(shape or ())}, got {entry.size}")
+        shard = self._shard(entry.shard_id, subject)
         if not 0 <= entry.offset <= len(shard) - entry.size:
-            got = f"{entry.size} at {entry.offset} of {len(shard)}"
-            raise FrontendError(f"{what}: expected bytes inside the file, got {got}")
+            actual = f"{entry.size} at {entry.offset} of {len(shard)}"
+            raise FrontendError(f"{subject}: expected bytes inside the file, got {actual}")
         raw = shard[entry.offset : entry.offset + entry.size].tobytes()
         if masked_crc32c(raw) != entry.crc32c:
-            raise FrontendError(f"{what}: expected the bytes of checksum {entry.crc32c:#010x}, got a damaged file")
+            raise FrontendError(f"{subject}: expected the bytes of checksum {entry.crc32c:#010x}, got a damaged file")
         return np.frombuffer(raw, dtype).reshape(shape)
 
-    def _shard(self, number: int, what: str) -> Array:
+    def _shard(self, number: int, subject: str) -> Array:
         """Return the bytes of a shard, mapped into memory."""
         if not 0 <= number < self._shards:
-            raise FrontendError(f"{what}: expected a shard below {self._shards}, got {number}")
+            raise FrontendError(f"{subject}: expected a shard below {self._shards}, got {number}")
         if number not in self._data:
             path = self.prefix.with_name(f"{self.prefix.name}.data-{number:05d}-of-{self._shards:05d}")
             try:

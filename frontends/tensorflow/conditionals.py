@@ -1,6 +1,7 @@
-"""Branches as graphs had them before functions: nodes between Switch and Merge become an If node with graphs.
+"""Turns branches in the form that preceded functions, nodes between Switch and Merge, into If nodes with graphs.
 
-A Switch hands its data to what belongs to one value of its condition, and a Merge takes what came.
+A Switch passes its data to the nodes of one branch, which its condition chooses, and a Merge returns the value of the
+branch that ran.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ Case: TypeAlias = "tuple[Ref, int]"
 
 
 def without_merges(graph: Graph) -> Graph:
-    """Return a graph without frames in which conditionals are If or Case nodes, those that its nodes run included.
+    """Return a graph without frames in which conditionals are If or Case nodes, in the graphs that its nodes run, too.
 
-    Merge nodes of which nobody can say what they choose between stay.
+    Merge nodes whose conditions are unclear stay.
     """
     nodes = {
         name: replace(node, bodies={role: without_merges(body) for role, body in node.bodies.items()})
@@ -43,38 +44,38 @@ def without_merges(graph: Graph) -> Graph:
 
 
 def _condition(graph: Graph, ref: Ref) -> Ref:
-    """Return what a condition is called where it is computed."""
+    """Return the value of a condition before Identity nodes."""
     while (node := graph.nodes.get(ref.name)) is not None and node.op == "Identity" and node.inputs:
         ref = node.inputs[0]
     return ref
 
 
 def _ordered(graph: Graph) -> list[NodeInfo]:
-    """Return the nodes after those that they depend on."""
+    """Return the nodes in topological order."""
     ordered: dict[str, NodeInfo] = {}
-    open_: set[str] = set()
-    for first in graph.nodes:
-        waiting = [first]
+    started: set[str] = set()
+    for start in graph.nodes:
+        waiting = [start]
         while waiting:
             name = waiting[-1]
             node = graph.nodes.get(name)
             if node is None or name in ordered:
                 waiting.pop()
                 continue
-            before = [*(ref.name for ref in node.inputs), *node.controls]
-            left = [earlier for earlier in before if earlier in graph.nodes.keys() - ordered.keys() - open_]
-            if left and name not in open_:
-                open_.add(name)
-                waiting += left
+            predecessors = [*(ref.name for ref in node.inputs), *node.controls]
+            pending = [earlier for earlier in predecessors if earlier in graph.nodes.keys() - ordered.keys() - started]
+            if pending and name not in started:
+                started.add(name)
+                waiting += pending
                 continue
-            open_.discard(name)
+            started.discard(name)
             ordered[name] = node
             waiting.pop()
     return list(ordered.values())
 
 
 def _cases(graph: Graph) -> dict[str, frozenset[Case]]:
-    """Return the cases that each node is computed in; of a Switch, those of its inputs."""
+    """Return the cases in which each node is computed; a Switch is computed in those of its inputs."""
     cases: dict[str, frozenset[Case]] = {}
     for node in _ordered(graph):
         parts = [_of(graph, cases, ref) for ref in (*node.inputs, *map(Ref, node.controls))]
@@ -86,39 +87,39 @@ def _cases(graph: Graph) -> dict[str, frozenset[Case]]:
 
 
 def _of(graph: Graph, cases: Mapping[str, frozenset[Case]], ref: Ref) -> frozenset[Case]:
-    """Return the cases that a value is there in."""
-    own = cases.get(ref.name, frozenset[Case]())
+    """Return the cases in which a value exists."""
+    node_cases = cases.get(ref.name, frozenset[Case]())
     node = graph.nodes.get(ref.name)
     if node is not None and node.op in SWITCHES and len(node.inputs) == 2:
-        return own | {(_condition(graph, node.inputs[1]), ref.slot)}
-    return own
+        return node_cases | {(_condition(graph, node.inputs[1]), ref.slot)}
+    return node_cases
 
 
 def _groups(
     graph: Graph, cases: Mapping[str, frozenset[Case]]
 ) -> dict[tuple[Ref, int], list[tuple[NodeInfo, dict[int, Ref]]]]:
-    """Return the Merge nodes outside of all cases by their condition, and how many such ones each comes after.
+    """Return the Merge nodes outside of all cases, by their condition and depth among the Merge nodes with it.
 
-    Each with its inputs by the output of the Switch nodes that they depend on.
+    Each node comes with its inputs by the output of the Switch nodes that they depend on.
     """
     groups: dict[tuple[Ref, int], list[tuple[NodeInfo, dict[int, Ref]]]] = {}
-    behind: dict[str, dict[Ref, int]] = {}
+    depths_of: dict[str, dict[Ref, int]] = {}
     for node in _ordered(graph):
         depths: dict[Ref, int] = {}
         for name in (*(ref.name for ref in node.inputs), *node.controls):
-            for condition, depth in behind.get(name, {}).items():
+            for condition, depth in depths_of.get(name, {}).items():
                 depths[condition] = max(depths.get(condition, 0), depth)
         if node.op == MERGE and not cases[node.name]:
             inputs = [(ref, _of(graph, cases, ref)) for ref in node.inputs]
-            shared = [c for c in dict.fromkeys(c for _, of in inputs for c, _ in sorted(of))]
-            for condition in shared:
-                slots = {slot: ref for ref, of in inputs for c, slot in of if c == condition}
+            conditions = [c for c in dict.fromkeys(c for _, input_cases in inputs for c, _ in sorted(input_cases))]
+            for condition in conditions:
+                slots = {slot: ref for ref, input_cases in inputs for c, slot in input_cases if c == condition}
                 if len(slots) == len(inputs):
                     depth = depths.get(condition, 0)
                     groups.setdefault((condition, depth), []).append((node, slots))
                     depths[condition] = depth + 1
                     break
-        behind[node.name] = depths
+        depths_of[node.name] = depths
     return groups
 
 
@@ -129,7 +130,7 @@ def _choice(
     merges: Sequence[tuple[NodeInfo, dict[int, Ref]]],
     names: Mapping[str, NodeInfo],
 ) -> NodeInfo:
-    """Return the If node, or the Case node for more than two, of Merge nodes with one condition."""
+    """Return the If node, or the Case node for more than two branches, of Merge nodes with one condition."""
     switches = {
         Ref(node.name, slot): node.inputs[0]
         for node in graph.nodes.values()
@@ -143,7 +144,7 @@ def _choice(
     for slot in sorted(merges[0][1]):
         inside = {n: node for n, node in graph.nodes.items() if (condition, slot) in cases[n]}
         roots = [slots[slot] for _, slots in merges]
-        # What a Switch hands on comes from outside, where the Switch stands.
+        # The data that a Switch passes on come from outside of the branch.
         values = {ref: data for ref, data in switches.items() if ref.slot == slot}
         parts[slot] = part(f"{name}/{slot}", inside, [values.get(ref, ref) for ref in roots], values, ())
     outside = list(dict.fromkeys(ref for cut in parts.values() for ref in cut.captured))

@@ -17,12 +17,12 @@ from .values import DTYPES, extents_of, type_name, value_type
 
 @dataclass(frozen=True)
 class Conversion:
-    """The user's choices among forms of what is computed."""
+    """The user's choices among equivalent forms of the program."""
 
     layout: str = "NHWC"
-    """The layout that images are computed in: NCHW turns those of NHWC."""
+    """The layout of images; NCHW transposes the operators that are in NHWC."""
     dense: bool = True
-    """True if matrix products are nn.dense, which takes the right matrix transposed; else nn.matmul."""
+    """True if matrix products are nn.dense, whose right matrix is transposed; else they are nn.matmul."""
 
 
 DEFAULT = Conversion()
@@ -44,7 +44,7 @@ HINTS: Mapping[str, str] = {
     "use_cudnn_on_gpu": "of kernels of a GPU",
     "validate_indices": "of indices that are wrong",
 }
-"""Attributes and inputs of operators that do not change what is computed, each with the reason."""
+"""Attributes and inputs of operators that do not change the results, each with the reason."""
 INPUTS: Mapping[str, str] = {
     "EmptyTensorList": "element_shape max_num_elements",
     **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), "x scale offset mean variance"),
@@ -69,7 +69,7 @@ INPUTS: Mapping[str, str] = {
     "TensorListSplit": "tensor element_shape lengths",
     "TensorListStack": "input_handle element_shape",
 }
-"""The names of the inputs of operators that have some which do not change what is computed."""
+"""The names of the inputs of operators with inputs that do not change the results."""
 DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "align": ("RIGHT_LEFT",),
     "axis": (-1,),
@@ -81,11 +81,11 @@ DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "method": ("bilinear",),
     "sorted": (True,),
 }
-"""The defaults of attributes, but for 0, false and nothing, of operators that have rows."""
+"""The defaults of attributes of operators with rows, where they are not 0, false or empty."""
 
 
 def stated_value(value: Any) -> Any:
-    """Return an attribute as Python's value; None for types, which tensors have, and for tensors and functions."""
+    """Return an attribute as a value of Python; None for types, tensors and functions."""
     match value.WhichOneof("value"):
         case "s":
             return value.s.decode(errors="replace")
@@ -108,15 +108,15 @@ class Context(context.Context):
     node: Node
     conversion: Conversion = DEFAULT
 
-    # Attributes: files may leave out those that have their defaults.
+    # Attributes. Files may leave out an attribute that has its default.
 
     def attribute(self, name: str) -> Any:
-        """An attribute as the file has it; None where it is left out."""
+        """Return an attribute of the file; None where it is left out."""
         self.asked.attributes.add(name)
         return self.node.attributes.get(name)
 
     def parts(self) -> Iterator[NodePart]:
-        """The inputs, and the attributes that differ from the defaults of the operators; types are those of tensors."""
+        """Yield the inputs, and the attributes, but for types, that differ from the defaults of the operators."""
         names = INPUTS.get(self.op_type, "").split()
         yield from (part for part in self.input_parts(names) if part.name not in HINTS)
         for name, value in self.node.attributes.items():
@@ -142,17 +142,17 @@ class Context(context.Context):
         return self.constant(np.asarray(value, dtype), "scalar")
 
     def axes(self, index: int, rank: int) -> tuple[int, ...]:
-        """The axes in input `index`, counted from 0, each once."""
+        """Return the axes in input `index`, counted from 0, each once."""
         return tuple(dict.fromkeys(self.axis(axis, rank) for axis in self.known_ints(index, "axes")))
 
     def axis(self, axis: int, rank: int) -> int:
-        """An axis counted from 0."""
+        """Return an axis counted from 0."""
         if not -rank <= axis < rank:
             self.fail(f"an axis in [{-rank}, {rank})", str(axis))
         return axis % rank
 
     def one(self, index: int, what: str) -> int:
-        """The one integer, or size, in input `index`, called `what`, which must be known at import."""
+        """Return the one integer or size in input `index`, called `what` in errors, which must be known at import."""
         values = self.known_ints(index, what)
         if len(values) != 1:
             self.fail(f"{what} that is one integer", str(list(values)))

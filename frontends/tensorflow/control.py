@@ -1,4 +1,4 @@
-"""Branches and loops: steps whose bodies are regions of their own."""
+"""Makes branches and loops, the steps whose bodies are regions of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .variables import written
 
 
 class Builder(Protocol):
-    """The maker of regions, as control flow needs it."""
+    """The part of the region builder that control flow needs."""
 
     file: str
     names: LayerNames
@@ -29,7 +29,7 @@ class Builder(Protocol):
         ...
 
     def run(self, node: NodeInfo, layer: str, names: Sequence[str]) -> list[Graph]:
-        """Return those of some attributes, which must be there."""
+        """Return the graphs at attributes that the node must have."""
         ...
 
     def called(
@@ -39,11 +39,11 @@ class Builder(Protocol):
         ...
 
     def leave(self, node: NodeInfo, instance: Instance, results: Sequence[Value]) -> None:
-        """Note what is on the edges that leave a node."""
+        """Record the values on the edges that leave a node."""
         ...
 
     def tensor(self, value: Value, scope: Scope, reader: str) -> str:
-        """Return the name of a tensor; of a variable, that of its value now."""
+        """Return the name of a tensor, or of a variable's current value."""
         ...
 
     def variable(self, key: Key, scope: Scope, reader: str) -> str:
@@ -59,9 +59,9 @@ class Builder(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """A node that chooses or repeats what other graphs say.
+    """A node that chooses between graphs or repeats them.
 
-    Its results are tensors, but for variables that it hands through; those that it changes come after.
+    Its results are tensors and the variables that it passes through; the variables that it changes come after them.
     """
 
     builder: Builder
@@ -73,7 +73,7 @@ class Control:
     scope: Scope
 
     def add(self) -> None:
-        """Add its steps, and note what is on the edges that leave it."""
+        """Add its steps, and record the values on the edges that leave it."""
         self.builder.leave(self.node, self.instance, self._loop() if self.node.op in WHILES else self._branches())
 
     def _fail(self, expected: str, branch_results: str) -> NoReturn:
@@ -97,7 +97,7 @@ class Control:
         return self._choice(condition, branches, 0, chooser, self.scope, self.layer)
 
     def _derived(self, kind: str, source: str, scope: Scope, number: int = 0) -> str:
-        """Add the step that makes a condition of what the node is given."""
+        """Add the step that computes a condition from an input of the node."""
         name = self.builder.names.named(f"{self.layer}:condition", "", "")
         step_node = replace(self.builder.step_node(kind, self.layer, self.node), number=number)
         scope.region.steps.append(Step((source,), (name,), self.layer, "", {}, {}, step_node))
@@ -106,21 +106,21 @@ class Control:
     def _choice(
         self, condition: str, branches: Sequence[Graph], at: int, chooser: str, scope: Scope, name: str
     ) -> list[Value]:
-        """Add an If between a branch and the others, of which there may be several; its results are called `name`."""
+        """Add an If between the first branch and all others, whose results are called `name`."""
         operands = self.operands[1:]
         changed: list[Key] = []
         for branch in branches:
             changed += [key for key in self._written(branch, operands) if key not in changed]
         bodies: dict[str, Region] = {}
         branch_results: list[list[Value]] = []
-        for role, others in (("then_branch", branches[:1]), ("else_branch", branches[1:])):
+        for role, chosen in (("then_branch", branches[:1]), ("else_branch", branches[1:])):
             inner = self._inside(scope)
-            if len(others) == 1:
-                results = self.builder.called(others[0], self.layer, operands, self.instance, inner)
+            if len(chosen) == 1:
+                results = self.builder.called(chosen[0], self.layer, operands, self.instance, inner)
             else:
-                holds = self._derived(IS_NUMBER, chooser, inner, at + 1)
-                called = self.builder.names.named(f"{self.layer}:others", "", "")
-                results = self._choice(holds, others, at + 1, chooser, inner, called)
+                inner_condition = self._derived(IS_NUMBER, chooser, inner, at + 1)
+                inner_name = self.builder.names.named(f"{self.layer}:others", "", "")
+                results = self._choice(inner_condition, chosen, at + 1, chooser, inner, inner_name)
             tensors = [value for value in results if isinstance(value, str)]
             inner.region.outputs = (*tensors, *(self.builder.variable(key, inner, self.layer) for key in changed))
             bodies[role] = inner.region
@@ -132,7 +132,7 @@ class Control:
         return self._placed("If", (condition,), branch_results[0], changed, bodies, scope, name)
 
     def _loop(self) -> list[Value]:
-        """Add a loop, whose condition and body take all that it carries, variables that it changes included."""
+        """Add a loop, whose condition and body take all carried values and all variables that the loop changes."""
         graphs = dict(zip(("cond", "body"), self.builder.run(self.node, self.layer, ("cond", "body")), strict=True))
         changed: list[Key] = []
         for graph in graphs.values():
@@ -147,15 +147,15 @@ class Control:
         if len(self.operands) != len(graph.arguments):
             self._fail(f"{len(graph.arguments)} inputs of '{graph.name}'", str(len(self.operands)))
         named = self.builder.names.named
-        entering: list[Value] = [
+        arguments: list[Value] = [
             value if isinstance(value, Handle) else named(f"{self.layer}/{role}/{argument}", "", "")
             for value, argument in zip(self.operands, graph.arguments, strict=True)
         ]
         states = {key: named(f"{self.layer}/{role}/{key[1]}", "", "") for key in changed}
-        inner = self._inside(self.scope, (*(v for v in entering if isinstance(v, str)), *states.values()))
+        inner = self._inside(self.scope, (*(v for v in arguments if isinstance(v, str)), *states.values()))
         self.builder.places |= dict.fromkeys(inner.region.inputs, (self.layer, self.node.index))
         inner.current |= states
-        results = self.builder.called(graph, self.layer, entering, self.instance, inner)
+        results = self.builder.called(graph, self.layer, arguments, self.instance, inner)
         if role == "cond":
             if len(results) != 1:
                 self._fail("one result of the condition", str(len(results)))
@@ -165,16 +165,16 @@ class Control:
         handles = [(x, y) for x, y in pairs if isinstance(x, Handle) or isinstance(y, Handle)]
         if len(results) != len(self.operands) or any(x != y for x, y in handles):
             self._fail(f"{len(self.operands)} results of the body, and the same variables", f"{len(results)} or others")
-        leaving = [value for value in results if isinstance(value, str)]
-        inner.region.outputs = (*leaving, *(self.builder.variable(key, inner, self.layer) for key in changed))
+        tensors = [value for value in results if isinstance(value, str)]
+        inner.region.outputs = (*tensors, *(self.builder.variable(key, inner, self.layer) for key in changed))
         return inner.region
 
     def _written(self, graph: Graph, operands: Sequence[Value]) -> dict[Key, None]:
         """Return the variables that a graph changes."""
         if graph not in self.builder.changing:
             return {}
-        handed = zip(graph.arguments, operands, strict=False)
-        handles = {name: value.key for name, value in handed if isinstance(value, Handle)}
+        pairs = zip(graph.arguments, operands, strict=False)
+        handles = {name: value.key for name, value in pairs if isinstance(value, Handle)}
         return written(graph, handles, self.builder.bodies)
 
     def _inside(self, scope: Scope, inputs: tuple[str, ...] = ()) -> Scope:
@@ -192,17 +192,17 @@ class Control:
         scope: Scope,
         name: str,
     ) -> list[Value]:
-        """Add a step; return its results, and note what variables are after it."""
-        leaving: list[Value] = []
+        """Add a step, record the values of variables after it, and return its results."""
+        values: list[Value] = []
         names: list[str] = []
         for result in results:
             if isinstance(result, str):
                 names.append(name if not names else f"{name}:{len(names)}")
                 result = names[-1]
-            leaving.append(result)
+            values.append(result)
         for key in changed:
             names.append(self.builder.names.named(f"{name}:{key[1]}", "", ""))
             scope.current[key] = names[-1]
         step_node = self.builder.step_node(self.node.op, self.layer, self.node, self.node.attributes, len(names))
         scope.region.steps.append(Step(inputs, tuple(names), self.layer, kind, bodies, {}, step_node))
-        return leaving
+        return values

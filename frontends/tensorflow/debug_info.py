@@ -1,4 +1,4 @@
-"""Stack traces of nodes, which `tf.saved_model.save` writes with `save_debug_info=True`: the calls that made them."""
+"""Reads the stack traces of nodes, which `tf.saved_model.save` writes with `save_debug_info=True`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .graphs import Frames
 from .messages import parse
 
 DEBUG_INFO = Path("debug", "saved_model_debug_info.pb")
-"""Where the folder of a saved model has them."""
+"""The path of the traces in the folder of a saved model."""
 _LONGEST = 1024
-"""The characters of the longest name of a file or function that is read."""
+"""The greatest number of characters of the name of a file or function."""
 Trace: TypeAlias = "tuple[Frame, ...]"
 
 
 def _shared(traces: Sequence[Trace]) -> int:
-    """Return how many frames all traces begin with: those that the first and the last one in order begin with."""
+    """Return the number of frames at the start that all traces share: the least and the greatest share the fewest."""
     if not traces:
         return 0
     pairs = zip(min(traces), max(traces), strict=False)
@@ -31,7 +31,7 @@ def _shared(traces: Sequence[Trace]) -> int:
 class DebugInfo:
     """The calls in the user's own files that made the nodes of functions.
 
-    path: that of the file, a GraphDebugInfo. Raises FrontendError for one that is damaged.
+    path: the path of the file, a GraphDebugInfo. Raises FrontendError for a damaged file.
     """
 
     def __init__(self, path: Path):
@@ -42,7 +42,7 @@ class DebugInfo:
     def frames(self, function: str) -> Frames:
         """Return node -> calls, the innermost first, for the nodes of a function that have any; "" is the main graph.
 
-        What the traces of all nodes begin with led to the function: the call that saved the model is no layer's.
+        The frames that all traces share led to the function, such as the call that saved the model, and are left out.
         """
         traces = self._traces.get(function, {})
         shared = _shared(list(traces.values()))
@@ -51,10 +51,10 @@ class DebugInfo:
 
     @cached_property
     def _traces(self) -> dict[str, dict[str, Trace]]:
-        """Function -> node -> its trace, the outermost frame first."""
+        """Return function -> node -> its trace, the outermost frame first."""
         by_id = {number: self._trace(trace) for number, trace in self._info.traces_by_id.items()}
         named = {name: by_id.get(number, ()) for name, number in self._info.name_to_trace_id.items()}
-        # Older files have them without numbers.
+        # Older files have traces by name.
         named |= {name: self._trace(trace) for name, trace in self._info.traces.items()}
         traces: dict[str, dict[str, Trace]] = {}
         for name, trace in named.items():
@@ -75,7 +75,7 @@ class DebugInfo:
         return self._numbered[number]
 
     def _frame(self, frame: Any) -> Frame | None:
-        """Return a frame; None for one of no file."""
+        """Return a frame; None for a frame without a file."""
         if not 0 <= frame.file_index < len(self._info.files) or frame.line < 0:
             return None
         file = self._info.files[frame.file_index]

@@ -1,7 +1,7 @@
-"""Loops of frames, as graphs had them before functions: each frame becomes a While node with graphs of its own.
+"""Turns frames, the form of loops that preceded functions, into While nodes with graphs of their own.
 
-A frame is what Enter, Merge, LoopCond, Switch, NextIteration and Exit nodes go around: its Merge nodes have the values
-that iterations change, its other Enter nodes those that stay.
+A frame consists of the nodes between Enter, Merge, LoopCond, Switch, NextIteration and Exit nodes: its Merge nodes hold
+the values that iterations change, its other Enter nodes the loop's constants.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Frame = tuple[str, ...]
 
 
 def without_frames(graph: Graph, file: str) -> Graph:
-    """Return a graph in which frames are While nodes; their bodies have no frames, either.
+    """Return a graph in which frames, nested ones too, are While nodes.
 
-    Raises FrontendError for frames that are no loops.
+    Raises FrontendError for frames that are not loops.
     """
     if not any(node.op == ENTER for node in graph.nodes.values()):
         return graph
     frames = _frames(graph)
     nodes = dict(graph.nodes)
     for frame in dict.fromkeys(frame[:1] for frame in frames.values() if frame):
-        inside = {name: graph.nodes[name] for name, own in frames.items() if own[:1] == frame}
+        inside = {name: graph.nodes[name] for name, node_frames in frames.items() if node_frames[:1] == frame}
         depths = {name: len(frames[name]) for name in inside}
         loop, exits = _loop(graph, frame[0], inside, depths, file)
         for name in inside:
@@ -38,7 +38,7 @@ def without_frames(graph: Graph, file: str) -> Graph:
 
 
 def _frames(graph: Graph) -> dict[str, Frame]:
-    """Return the frames of each node: those of its deepest input, one more for an Enter, one less after an Exit."""
+    """Return the frames of each node: those of its deepest input; an Enter adds one, and an Exit ends one."""
     frames: dict[str, Frame] = {}
     users: dict[str, list[str]] = {}
     for node in graph.nodes.values():
@@ -47,12 +47,14 @@ def _frames(graph: Graph) -> dict[str, Frame]:
     waiting = [node.name for node in graph.nodes.values() if node.op == ENTER or not (node.inputs or node.controls)]
     while waiting:
         node = graph.nodes[waiting.pop()]
-        before = [name for name in (*(ref.name for ref in node.inputs), *node.controls) if name in graph.nodes]
-        own = max((_after(graph.nodes[name], frames.get(name, ())) for name in before), key=len, default=())
+        predecessors = [name for name in (*(ref.name for ref in node.inputs), *node.controls) if name in graph.nodes]
+        node_frames = max(
+            (_after(graph.nodes[name], frames.get(name, ())) for name in predecessors), key=len, default=()
+        )
         if node.op == ENTER:
-            own = (*own, node.attributes["frame_name"].s.decode(errors="replace"))
-        if node.name not in frames or len(own) > len(frames[node.name]):
-            frames[node.name] = own
+            node_frames = (*node_frames, node.attributes["frame_name"].s.decode(errors="replace"))
+        if node.name not in frames or len(node_frames) > len(frames[node.name]):
+            frames[node.name] = node_frames
             waiting += users.get(node.name, [])
     return frames
 
@@ -64,34 +66,34 @@ def _after(node: NodeInfo, frame: Frame) -> Frame:
 def _loop(
     graph: Graph, frame: str, inside: Mapping[str, NodeInfo], depths: Mapping[str, int], file: str
 ) -> tuple[NodeInfo, list[NodeInfo]]:
-    """Return the While node of a frame, and nodes that stand for the frame's exits."""
-    own = [node for node in inside.values() if depths[node.name] == 1]
-    enters = [node for node in own if node.op == ENTER]
-    conditions = [node for node in own if node.op == GOING]
+    """Return the While node of a frame, and nodes that replace the frame's exits."""
+    members = [node for node in inside.values() if depths[node.name] == 1]
+    enters = [node for node in members if node.op == ENTER]
+    conditions = [node for node in members if node.op == GOING]
     name = _named(graph, frame)
-    what = f"{file}: loop '{name}'"
+    subject = f"{file}: loop '{name}'"
     if len(conditions) != 1:
-        raise FrontendError(f"{what}: expected one condition, got {len(conditions)}")
-    (going,) = conditions
-    entered = {node.name for node in enters}
+        raise FrontendError(f"{subject}: expected one condition, got {len(conditions)}")
+    (condition,) = conditions
+    enter_names = {node.name for node in enters}
     merges: list[tuple[NodeInfo, Ref, NodeInfo]] = []
-    for node in own:
+    for node in members:
         if node.op != MERGE:
             continue
-        firsts = [ref for ref in node.inputs if ref.name in entered]
-        backs = [inside[ref.name] for ref in node.inputs if ref.name in inside and inside[ref.name].op == NEXT]
-        if len(firsts) == len(backs) == 1:
-            merges.append((node, graph.nodes[firsts[0].name].inputs[0], backs[0]))
+        initial_refs = [ref for ref in node.inputs if ref.name in enter_names]
+        next_nodes = [inside[ref.name] for ref in node.inputs if ref.name in inside and inside[ref.name].op == NEXT]
+        if len(initial_refs) == len(next_nodes) == 1:
+            merges.append((node, graph.nodes[initial_refs[0].name].inputs[0], next_nodes[0]))
     changing = {ref.name for node, _, _ in merges for ref in node.inputs}
     fixed = [node for node in enters if node.name not in changing]
     arguments = [node.name for node, _, _ in merges] + [node.name for node in fixed]
     values = {Ref(argument): Ref(argument) for argument in arguments}
-    for node in own:
-        if node.op == SWITCH and node.inputs[1].name == going.name:
+    for node in members:
+        if node.op == SWITCH and node.inputs[1].name == condition.name:
             values[Ref(node.name, 1)] = node.inputs[0]
     carried = [first for _, first, _ in merges] + [node.inputs[0] for node in fixed]
     results = [back.inputs[0] for _, _, back in merges] + [Ref(node.name) for node in fixed]
-    cond = part(f"{name}/cond", inside, going.inputs[:1], values, arguments)
+    cond = part(f"{name}/cond", inside, condition.inputs[:1], values, arguments)
     body = part(f"{name}/body", inside, results, values, arguments)
     outside = list(dict.fromkeys((*cond.captured, *body.captured)))
     body = replace(body, results=(*body.results, *(Ref(argument_of(ref)) for ref in outside)))
@@ -99,21 +101,21 @@ def _loop(
         role: without_frames(replace(cut, arguments=(*arguments, *map(argument_of, outside))), file)
         for role, cut in (("cond", cond), ("body", body))
     }
-    loop = NodeInfo(name, "While", (*carried, *outside), (), {}, going.index, bodies)
+    loop = NodeInfo(name, "While", (*carried, *outside), (), {}, condition.index, bodies)
     exits: list[NodeInfo] = []
     slots = {node.name: slot for slot, (node, _, _) in enumerate(merges)}
-    for node in own:
+    for node in members:
         if node.op == EXIT:
             switch = inside.get(node.inputs[0].name)
             slot = slots.get(switch.inputs[0].name) if switch is not None and switch.op == SWITCH else None
             if slot is None:
-                raise FrontendError(f"{what}: expected exits of values that iterations change, got '{node.name}'")
+                raise FrontendError(f"{subject}: expected exits of values that iterations change, got '{node.name}'")
             exits.append(NodeInfo(node.name, "Identity", (Ref(name, slot),), (), {}, node.index))
     return loop, exits
 
 
 def _named(graph: Graph, frame: str) -> str:
-    """Return a name for the loop of a frame: its scope."""
+    """Return a name for the loop of a frame, the frame's scope."""
     name = frame.removesuffix("/while_context").removesuffix("_context") or frame
     while name in graph.nodes:
         name = f"{name}/loop"
@@ -125,11 +127,11 @@ class Part(Graph):
     """A part of a graph, as a graph of its own."""
 
     captured: Sequence[Ref] = ()
-    """The places outside that it reads, each of which is to be an argument (`argument_of`)."""
+    """The outer values that it reads, each of which becomes an argument (`argument_of`)."""
 
 
 def argument_of(ref: Ref) -> str:
-    """Return the name of the argument that a place outside becomes."""
+    """Return the name of the argument that an outer value becomes."""
     return f"{ref.name}:{ref.slot}" if ref.slot else ref.name
 
 
@@ -138,26 +140,26 @@ def part(
 ) -> Part:
     """Return the graph of the nodes among `inside` that roots need.
 
-    values: places that are read in the place of others. arguments: names that it is given.
+    values: a value -> the value to read instead. arguments: the names of the graph's arguments.
     """
     nodes: dict[str, NodeInfo] = {}
     captured: dict[Ref, None] = {}
-    handed = set(arguments)
+    argument_names = set(arguments)
 
-    def reading(ref: Ref) -> Ref:
+    def renamed(ref: Ref) -> Ref:
         ref = values.get(ref, ref)
-        if ref.name in handed or ref.name in inside:
+        if ref.name in argument_names or ref.name in inside:
             return ref
         captured[ref] = None
         return Ref(argument_of(ref))
 
-    results = [reading(ref) for ref in roots]
+    results = [renamed(ref) for ref in roots]
     waiting = [ref.name for ref in results]
     while waiting:
         node = inside.get(waiting.pop())
-        if node is None or node.name in nodes or node.name in handed:
+        if node is None or node.name in nodes or node.name in argument_names:
             continue
-        inputs = [reading(ref) for ref in node.inputs]
+        inputs = [renamed(ref) for ref in node.inputs]
         nodes[node.name] = replace(node, inputs=inputs)
         waiting += [ref.name for ref in inputs]
     kept = {key: replace(node, controls=[c for c in node.controls if c in nodes]) for key, node in nodes.items()}

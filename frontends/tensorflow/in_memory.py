@@ -1,4 +1,4 @@
-"""Functions of TensorFlow in memory: their graph, and the values that their variables have now."""
+"""Reads functions of TensorFlow in memory: their graphs, and the current values of their variables."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def is_of_tensorflow(model: object) -> bool:
 
 
 def read_object(model: Any, signature: str | None) -> ModelFile:
-    """Read a concrete function, a `tf.function` with an input signature, or what `tf.saved_model.load` returned.
+    """Read a concrete function, a `tf.function` with an input signature, or the result of `tf.saved_model.load`.
 
-    Inputs are called as arguments; outputs as the keys of a dict that the function returns, else `output_0`, `output_1`
-    and so on, as saving the function would have it. Variables keep their names.
+    Inputs have the names of arguments. Outputs have the keys of the dict that the function returns, or else the names
+    of a saved function: `output_0`, `output_1` and so on. Variables keep their names.
 
-    Raises FrontendError for other objects, and for a `signature` of what has none.
+    Raises FrontendError for other objects, and for a `signature` of an object without signatures.
     """
     concrete = _concrete(model, signature)
     graph = parse("GraphDef", concrete.graph.as_graph_def().SerializeToString(), MEMORY)
@@ -36,9 +36,9 @@ def read_object(model: Any, signature: str | None) -> ModelFile:
     captured = {internal.op.name for _, internal in concrete.graph.captures}
     inputs = {tensor.op.name: tensor for tensor in concrete.inputs if tensor.op.name not in captured}
     outputs = dict(zip(_names(concrete.structured_outputs, len(concrete.outputs)), concrete.outputs, strict=True))
-    places = ({name: Ref(t.op.name, t.value_index) for name, t in named.items()} for named in (inputs, outputs))
+    refs = ({name: Ref(t.op.name, t.value_index) for name, t in named.items()} for named in (inputs, outputs))
     infos = ({name: _info(tensor) for name, tensor in named.items()} for named in (inputs, outputs))
-    return ModelFile(MEMORY, graph, Signature(*places, *infos), values)
+    return ModelFile(MEMORY, graph, Signature(*refs, *infos), values)
 
 
 def _info(tensor: Any) -> Any:
@@ -53,25 +53,27 @@ def _info(tensor: Any) -> Any:
 
 def _concrete(model: Any, signature: str | None) -> Any:
     """Return the concrete function that an object is or has."""
-    what = f"{MEMORY}: {type(model).__name__}"
+    subject = f"{MEMORY}: {type(model).__name__}"
     if isinstance(getattr(model, "signatures", None), Mapping):
         signatures = cast("Mapping[str, Any]", model.signatures)
-        return signatures[signature_named(list(signatures), signature, what)]
+        return signatures[signature_named(list(signatures), signature, subject)]
     if signature is not None:
-        raise FrontendError(f"{what}: expected a loaded model, which has signatures, got a function, for {signature!r}")
+        raise FrontendError(
+            f"{subject}: expected a loaded model, which has signatures, got a function, for {signature!r}"
+        )
     if hasattr(model, "captured_inputs") and hasattr(model, "structured_outputs"):
         return model
     if getattr(model, "input_signature", None) is not None:
         return model.get_concrete_function()
-    wanted = (
+    expected = (
         "a concrete function, a tf.function with an input_signature, or what tf.saved_model.load returns (of another "
         "tf.function get_concrete_function(..), of a module one of its functions)"
     )
-    raise FrontendError(f"{MEMORY}: expected {wanted}, got {type(model).__name__}")
+    raise FrontendError(f"{MEMORY}: expected {expected}, got {type(model).__name__}")
 
 
 def _captured(graph: Any, concrete: Any) -> dict[str, Array]:
-    """Have variables that a function reads be nodes with their names, and tensors constants.
+    """Turn captured variables into nodes with their names, and captured tensors into constants.
 
     Returns the values of variables by name.
     """
@@ -93,15 +95,15 @@ def _captured(graph: Any, concrete: Any) -> dict[str, Array]:
                 tensor.tensor_shape.dim.add(size=extent)
             continue
         if id(external) not in variables:
-            # Tables and the like: what reads them is refused by name.
+            # The operators that read tables and other resources are refused by name.
             continue
         if id(external) not in names:
             variable = variables[id(external)]
-            own = variable.name.removesuffix(":0")
-            name, number = own, 0
+            stem = variable.name.removesuffix(":0")
+            name, number = stem, 0
             while name in values:
                 number += 1
-                name = f"{own}_{number}"
+                name = f"{stem}_{number}"
             names[id(external)], values[name] = name, variable.numpy()
         node.op = "VarHandleOp"
         node.attr["shared_name"].s = names[id(external)].encode()
@@ -109,7 +111,7 @@ def _captured(graph: Any, concrete: Any) -> dict[str, Array]:
 
 
 def _names(structure: Any, count: int) -> Sequence[str]:
-    """Return names for the outputs of a function: the keys of its result, in the order that they are flattened in."""
+    """Return names for the outputs of a function: the keys of its result, in the order of its flattened values."""
     if isinstance(structure, Mapping):
         keys = sorted(map(str, cast("Mapping[Any, Any]", structure)))
         if len(keys) == count:

@@ -1,15 +1,15 @@
-"""The names of layers: those of nodes, behind the calls, branches and loops that they are in where names need it."""
+"""Names layers after their nodes, with the calls, branches and loops around them in front where names need it."""
 
 from __future__ import annotations
 
 import re
 
 _CALLS = re.compile(r"((^|(?<=/))(Stateful)?PartitionedCall(_\d+)?(/|$))+$")
-"""The names of calls at the end of a path, one in the other."""
+"""The names of nested calls at the end of a path."""
 
 
 class LayerNames:
-    """Gives each layer a name of its own."""
+    """Gives each layer a unique name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -21,8 +21,8 @@ class LayerNames:
     def named(self, name: str, scope: str, call: str) -> str:
         """Return the name of the layer `name` of a function.
 
-        scope: what goes before the names of its layers, unless they begin so. call: the name of the layer that runs it,
-        for where that is not enough.
+        scope: the prefix of its layers, unless they have it already. call: the name of the layer that runs it, the
+        prefix where the scope is not enough.
         """
         choices = [name if name.startswith(scope) else scope + name]
         if call and not name.startswith(f"{call}/"):
@@ -37,9 +37,10 @@ class LayerNames:
 
 
 def scope_of(call: str, once: bool) -> str:
-    """Return what goes before the names of layers that the layer `call` runs: that, or the scope that it is in.
+    """Return the prefix of the layers that the layer `call` runs: its name, or the scope around it.
 
-    once: whether nothing else calls the same function. Names that a library gave to calls tell nobody anything.
+    once: whether nothing else calls the same function. A library's names for calls, such as PartitionedCall, are left
+    out, because they say nothing.
     """
     scope = _CALLS.sub("", call)
     return f"{call}/" if scope == call or not (once or scope) else scope

@@ -1,6 +1,6 @@
-"""The messages of TensorFlow's files, as classes of a private pool: no TensorFlow is needed, and none is in the way.
+"""Declares the messages of TensorFlow's files in a private pool, which neither needs TensorFlow nor clashes with it.
 
-Only fields that are read are declared; protobuf keeps the others as unknown ones.
+Only fields that are read are declared; protobuf keeps the others as unknown fields.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _MESSAGES: dict[str, str] = {
     "FileLineCol": "1 file_index int32, 2 line int32, 4 func string, 5 code string",
     "StackTrace": "1 file_line_cols FileLineCol*, 2 frame_id fixed64*",
 }
-"""Message -> its fields, as number, name and type: `*` marks repeated ones, `?` members of a choice, braces maps to a
-type, of strings or of what stands before them. Enumerations are numbers, which look the same in a file."""
+"""Message -> its fields, as number, name and type: `*` marks a repeated field, `?` a member of a oneof, and braces a
+map to a type from strings, or from the type before the braces. Enumerations are encoded like numbers."""
 
 _Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {
@@ -85,7 +85,7 @@ def message(kind: str) -> Any:
 def parse(kind: str, data: bytes, what: str) -> Any:
     """Return the message of a kind that bytes hold.
 
-    Raises FrontendError, which begins with `what`, for bytes that hold none.
+    Raises FrontendError, which begins with `what`, for other bytes.
     """
     parsed = message(kind)
     try:

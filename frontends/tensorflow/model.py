@@ -1,4 +1,4 @@
-"""TensorFlow models as the importer takes them: inputs and outputs by name, layers, and nodes."""
+"""The format `tensorflow` of the importer: inputs and outputs by name, layers, and nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .source import read
 from .values import DTYPES, value_type
 
 _NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Switch", "VarHandleOp")
-"""Operators whose nodes are no outputs of a graph that names none."""
+"""Operators whose nodes are not outputs of a graph without named outputs."""
 
 
 def model_of(
@@ -39,10 +39,10 @@ def model_of(
     conversion: Conversion = DEFAULT,
     custom_ops: CustomOps = NO_CUSTOM_OPS,
 ) -> Model:
-    """Return the model of a file that was read; raises FrontendError when it is none.
+    """Return the model of a file that was read; raises FrontendError for a graph without outputs.
 
-    outputs: those of a graph without signature, as `node` or `node:slot`; without, all that no node reads.
-    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    outputs: the outputs of a graph without signature, as `node` or `node:slot`; by default all that no node reads.
+    keep: whether variables that a call changes are inputs and outputs (`Model.states`), to be kept for the next call.
     """
     signature, main, file = source.signature, source.main, source.file
     signed = signature.inputs if signature is not None else dict[str, Ref]()
@@ -54,7 +54,7 @@ def model_of(
     if not results:
         raise FrontendError(f"{file}: expected a graph with at least one output, got none")
     builder = Builder(source, CONVERTERS, keep, custom_ops)
-    # Values have one name each: an input that is called as another output is, has that of its placeholder.
+    # Each value has one name: an input with the name of another output takes the name of its placeholder.
     inputs = {ref.name if results.get(name, ref) != ref else name: ref for name, ref in signed.items()}
     region = builder.main(inputs, results)
     kept = {state.next: state for state in builder.states}
@@ -80,20 +80,20 @@ def model_of(
 
 def _inputs(source: ModelFile, builder: Builder) -> Inputs:
     signature, specs = source.signature, list[OpenSpec]()
-    called: dict[str, str] = {}
+    signature_names: dict[str, str] = {}
     """Placeholder -> its name in the signature."""
     if signature is not None:
-        called = {ref.name: name for name, ref in signature.inputs.items()}
+        signature_names = {ref.name: name for name, ref in signature.inputs.items()}
     for name, node in builder.inputs.items():
-        what = f"{source.file}: input '{name}'"
-        if signature is not None and node.name in called:
-            specs.append(stated(name, signature.input_infos[called[node.name]], what))
+        subject = f"{source.file}: input '{name}'"
+        if signature is not None and node.name in signature_names:
+            specs.append(stated(name, signature.input_infos[signature_names[node.name]], subject))
         else:
-            specs.append(input_of(name, node, what))
+            specs.append(input_of(name, node, subject))
     aliases = {
         alias: name
         for name, node in builder.inputs.items()
-        for alias in (f"{node.name}:0", node.name, called.get(node.name, node.name))
+        for alias in (f"{node.name}:0", node.name, signature_names.get(node.name, node.name))
         if alias not in builder.inputs
     }
     return Inputs(source.file, [*specs, *(_kept(state.name, state) for state in builder.states)], aliases)
@@ -105,15 +105,15 @@ def open_model(
     keep: bool = False,
     custom_ops: CustomOps = NO_CUSTOM_OPS,
 ) -> Model:
-    """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators.
+    """Read and check a model; raises FrontendError for damaged and other files, and for unsupported operators.
 
-    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    keep: whether variables that a call changes are inputs and outputs (`Model.states`), to be kept for the next call.
     """
     return model_of(read(model, signature), keep=keep, custom_ops=custom_ops)
 
 
 def _kept(name: str, state: State) -> OpenSpec:
-    """Return what a state is as an input or output."""
+    """Return the spec of a state as an input or output."""
     return OpenSpec.of(name, state.initial.shape, state.initial.dtype)
 
 
@@ -126,12 +126,12 @@ def _unread(graph: Graph) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A graph as steps, and the forms that the user wants of what is computed."""
+    """A graph as steps, and the user's choices among equivalent forms."""
 
     builder: Builder
     conversion: Conversion
     signed: Mapping[str, Stated]
-    """The types of outputs, as the signature states them."""
+    """The types that the signature states for outputs."""
 
 
 def _stated(info: Any) -> Stated:

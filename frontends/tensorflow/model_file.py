@@ -1,4 +1,4 @@
-"""A model as its file has it: the graph, its functions, the names of a signature, and the values of variables."""
+"""The contents of a model's file: the graph, its functions, the names of a signature, and the values of variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .graphs import Frames, Graph, Ref, function_graph, main_graph
 from .restored import restored_keys
 
 SERVING_DEFAULT = "serving_default"
-"""The signature that a model is saved with if nothing else is said."""
+"""The default name of a model's signature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Signature:
     input_infos: Mapping[str, Any]
     """Input -> TensorInfo."""
     output_infos: Mapping[str, Any]
-    """Output -> TensorInfo; an output may be called as an input is."""
+    """Output -> TensorInfo; an output may have the name of an input."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +44,24 @@ class ModelFile:
     checkpoint: Mapping[str, Array] | None = None
     """The values of variables."""
     restore: str = ""
-    """The node of a saved model that gives variables their values."""
+    """The node of a saved model that restores variables."""
     debug_info: DebugInfo | None = None
     """The calls that made nodes."""
     _graphs: dict[str, Graph] = field(default_factory=lambda: dict[str, Graph]())
 
     @cached_property
     def main(self) -> Graph:
-        """The main graph, as the file has it."""
+        """Return the main graph, unchanged."""
         return main_graph(self.proto, self.file, self._frames(""))
 
     @cached_property
     def structured(self) -> Graph:
-        """The main graph with loops and branches in the place of frames and what Merge nodes choose between."""
+        """Return the main graph, with loops and branches in the place of frames and Merge nodes."""
         return without_merges(without_frames(self.main, self.file))
 
     @cached_property
     def _functions(self) -> dict[str, tuple[Any, int]]:
-        """Function -> its definition, and the number of its first node."""
+        """Return function -> its definition, and the number of its first node."""
         first, definitions = len(self.proto.node), dict[str, "tuple[Any, int]"]()
         for function in self.proto.library.function:
             definitions[function.signature.name] = function, first
@@ -79,7 +79,7 @@ class ModelFile:
 
     @property
     def count(self) -> int:
-        """The number of nodes of the graph and its functions."""
+        """Return the number of nodes of the graph and its functions."""
         return len(self.proto.node) + sum(len(function.node_def) for function in self.proto.library.function)
 
     def _frames(self, function: str) -> Frames:
@@ -87,18 +87,18 @@ class ModelFile:
 
     @cached_property
     def keys(self) -> Mapping[tuple[str, str], str]:
-        """Variable -> its key in the checkpoint, as the node says that restores them."""
+        """Return variable -> its key in the checkpoint, according to the node that restores variables."""
         if self.checkpoint is None:
             return {}
         return restored_keys(self.main, lambda name: self.function(name, "the node that restores"), self.restore)
 
 
 def signature_named(names: Iterable[str], wanted: str | None, what: str) -> str:
-    """Return the signature that is wanted: without a wish the default one, or the only one.
+    """Return the signature `wanted`, or for None the default or only one.
 
-    Raises FrontendError, which begins with `what`, for one that there is not.
+    Raises FrontendError, which begins with `what`, for an unknown signature.
     """
-    # Those without outputs, such as the one that initialises tables, are no programs.
+    # Signatures without outputs, such as the one that initialises tables, are not programs.
     programs = [name for name in sorted(names) if not name.startswith("__")]
     if wanted is None:
         wanted = SERVING_DEFAULT if SERVING_DEFAULT in programs or len(programs) != 1 else programs[0]

@@ -1,4 +1,4 @@
-"""The graph of a model as a region of steps: calls are put in their place, branches and loops are bodies."""
+"""Makes a region of steps of a model's graph, with calls inlined, and bodies for branches and loops."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from .values import RESOURCE, array_of, value_type
 from .variables import ADDING, UPDATES, changing
 
 _OF_TEXTS = ("Decode", "Encode", "Lookup", "Parse", "Regex", "String", "Substr", "AsString", "HashTable")
-"""What the names of operators on texts and image files begin with."""
+"""The prefixes of the names of operators on texts and image files."""
 _AFTER_TEXTS = "texts and image files are decoded before the model: take the outputs of the part after that"
 _DEEPEST = 100
-"""Calls around a call."""
+"""The greatest number of calls around a call."""
 _MOST, _MOST_CALLS = 20_000, 10
-"""The largest number of steps of any program, and how often on average a longer one may call what its file has."""
+"""The greatest number of steps of a program, or per node of its file, whichever allows more."""
 
 
 class Builder:
     """Makes regions of graphs.
 
-    supported: the operators that there are converters for.
+    supported: the operators with converters.
     keep: whether variables that a call changes are inputs and outputs of the main region, to be kept for the next call.
     """
 
@@ -60,14 +60,14 @@ class Builder:
         self._first: dict[Key, tuple[str, NodeInfo]] = {}
         """Variable -> the name of its first value, and its node."""
         self._calls: dict[str, int] = {}
-        """Function -> how many nodes call it."""
+        """Function -> the number of nodes that call it."""
         self._count, self._most = 0, max(_MOST, _MOST_CALLS * model.count)
         self.changing: set[Graph] = set()
-        """The graphs that give a variable a value, or run one that does."""
+        """The graphs that assign to a variable, directly or in a graph that they run."""
         self._ordered: dict[Graph, list[NodeInfo]] = {}
 
     def main(self, inputs: Mapping[str, Ref], outputs: Mapping[str, Ref]) -> Region:
-        """Return the region of the main graph; `inputs` and `outputs` name places in it.
+        """Return the region of the main graph; `inputs` and `outputs` name values in it.
 
         Other placeholders that the outputs need are inputs, too.
         """
@@ -86,23 +86,23 @@ class Builder:
         for node in self._needed(graph):
             if node.op in INPUTS and Ref(node.name) not in instance.values:
                 self._input(node.name, node, instance, scope)
-        # Layers that outputs are called after keep their names.
-        result = self._emit(instance, scope, set(outputs))
+        # Layers that give outputs their names keep those.
+        results = self._emit(instance, scope, set(outputs))
         self._complain()
-        wanted: dict[str, str] = {}
-        for (name, ref), value in zip(outputs.items(), result, strict=True):
+        output_names: dict[str, str] = {}
+        for (name, ref), value in zip(outputs.items(), results, strict=True):
             value = self.tensor(value, scope, ref.name)
             # States keep their names: they are outputs of their own.
             kept = value in scope.region.inputs or value in scope.current.values()
-            if kept or value in wanted or value in self.constants:
+            if kept or value in output_names or value in self.constants:
                 if value != name:
                     origin = graph.nodes[ref.name]
                     node = self.step_node("Identity", name, origin)
                     layer = instance.layers.get(ref.name, ref.name)
                     scope.region.steps.append(Step((value,), (name,), layer, "", {}, {}, node, renames=True))
             else:
-                wanted[value] = name
-        _rename(scope.region, {value: name for value, name in wanted.items() if value != name})
+                output_names[value] = name
+        _rename(scope.region, {value: name for value, name in output_names.items() if value != name})
         scope.region.outputs = tuple(outputs)
         self._close(scope)
         return scope.region
@@ -116,7 +116,7 @@ class Builder:
         scope.region.inputs += (name,)
 
     def _close(self, scope: Scope) -> None:
-        """Have variables that were changed be states, or constants as the others."""
+        """Make changed variables states if they are to be kept, and all other variables constants."""
         for key, (name, node) in self._first.items():
             if self.keep and scope.current.get(key, name) != name:
                 last = scope.current[key]
@@ -127,16 +127,16 @@ class Builder:
                 scope.constants.sources[name] = self._decoder(key, node)
 
     def _decoder(self, key: Key, node: NodeInfo) -> Callable[[], Array]:
-        checkpoint, wanted = self._stored(key, node)
-        return lambda: checkpoint[wanted]
+        checkpoint, stored_key = self._stored(key, node)
+        return lambda: checkpoint[stored_key]
 
     def _initial(self, key: Key, node: NodeInfo) -> Array:
         """Return the value of a variable in the checkpoint."""
-        checkpoint, wanted = self._stored(key, node)
-        return checkpoint[wanted]
+        checkpoint, stored_key = self._stored(key, node)
+        return checkpoint[stored_key]
 
     def _stored(self, key: Key, node: NodeInfo) -> tuple[Mapping[str, Array], str]:
-        """Return the checkpoint, and the key of a variable in it. Raises FrontendError where it is not there."""
+        """Return the checkpoint, and the key of a variable in it. Raises FrontendError for a missing variable."""
         checkpoint = self.model.checkpoint
         wanted = self.model.keys.get(key, key[1])
         if checkpoint is None and self.model.signature is not None:
@@ -151,7 +151,7 @@ class Builder:
         return checkpoint, wanted
 
     def _complain(self) -> None:
-        """Name all unsupported operators at once."""
+        """Raise FrontendError about all unsupported operators at once."""
         texts = any(call.operator.startswith(_OF_TEXTS) for call in self.unsupported)
         refuse(self.file, "TensorFlow", self.unsupported, self.supported, instead=_AFTER_TEXTS if texts else "")
 
@@ -172,18 +172,18 @@ class Builder:
         """Return the graphs that a node runs, by attribute."""
         if node.bodies:
             return dict(node.bodies)
-        result: dict[str, Graph] = {}
+        graphs: dict[str, Graph] = {}
         for attribute in RUN.get(node.op, ()):
             value = node.attributes.get(attribute)
             for at, function in enumerate(
                 [] if value is None else [value.func] if value.func.name else value.list.func
             ):
                 where = f"node '{node.name}'"
-                result[f"{attribute}{at or ''}"] = self.model.function(function.name, where)
-        return result
+                graphs[f"{attribute}{at or ''}"] = self.model.function(function.name, where)
+        return graphs
 
     def _count_calls(self, graph: Graph) -> None:
-        """Count the nodes that call each function, as far as they can be reached."""
+        """Count the reachable nodes that call each function."""
         waiting, seen = [graph], {graph.name}
         while waiting:
             current = waiting.pop()
@@ -194,17 +194,17 @@ class Builder:
                         seen.add(inner.name)
                         waiting.append(inner)
 
-    def _emit(self, instance: Instance, scope: Scope, own: set[str] | None = None) -> list[Value]:
-        """Add the steps of a graph; return its results. `own` are names that are kept for nodes called so."""
+    def _emit(self, instance: Instance, scope: Scope, kept_names: set[str] | None = None) -> list[Value]:
+        """Add the steps of a graph; return its results. Nodes among `kept_names` keep their names."""
         graph = instance.graph
         for node in self._needed(graph):
             self._count += 1
             if self._count > self._most:
-                wanted = f"at most {self._most} steps"
-                raise FrontendError(f"{self.file}: expected {wanted}, got functions that are called more often")
+                limit = f"at most {self._most} steps"
+                raise FrontendError(f"{self.file}: expected {limit}, got functions that are called more often")
             if Ref(node.name) in instance.values:
                 continue
-            if own is not None and node.name in own:
+            if kept_names is not None and node.name in kept_names:
                 layer = node.name
             else:
                 layer = self.names.named(node.name, instance.scope, instance.call)
@@ -217,11 +217,11 @@ class Builder:
             return instance.values[ref]
         if ref.name in instance.arguments and not ref.slot:
             return instance.arguments[ref.name]
-        result = f"'{ref.name}:{ref.slot}'"
-        raise FrontendError(f"{self.file}: {reader}: expected an input that exists at inference, got {result}")
+        actual = f"'{ref.name}:{ref.slot}'"
+        raise FrontendError(f"{self.file}: {reader}: expected an input that exists at inference, got {actual}")
 
     def tensor(self, value: Value, scope: Scope, reader: str) -> str:
-        """Return the name of a tensor; of a variable, that of its value now."""
+        """Return the name of a tensor, or of a variable's current value."""
         return self.variable(value.key, scope, reader) if isinstance(value, Handle) else value
 
     def variable(self, key: Key, scope: Scope, reader: str) -> str:
@@ -232,7 +232,7 @@ class Builder:
         return scope.current[key]
 
     def _add(self, node: NodeInfo, layer: str, instance: Instance, scope: Scope) -> None:
-        """Add the steps of a node and note what is on the edges that leave it."""
+        """Add the steps of a node, and record the values on the edges that leave it."""
         operands = [self._value(instance, ref, f"node '{node.name}'") for ref in node.inputs]
         values = instance.values
         if node.op in HANDLES:
@@ -266,7 +266,7 @@ class Builder:
             scope.region.steps.append(Step((operands[0],), (layer,), layer, "", {}, {}, step_node, renames=True))
             values[Ref(node.name)] = layer
         elif node.op in SAME and operands:
-            # A constant has no other name. Of a reference to a variable its value, of a resource the same.
+            # A constant keeps its name, a reference to a variable is read, and a resource is passed on.
             number = value_type(node.attributes["T"].type) if "T" in node.attributes else RESOURCE
             reads = number != RESOURCE
             values[Ref(node.name)] = self.tensor(operands[0], scope, layer) if reads else operands[0]
@@ -305,7 +305,7 @@ class Builder:
             self.unsupported.append(Call(node.op, layer))
         slots = instance.graph.slots.get(node.name, 1)
         names = [layer if slot == 0 else f"{layer}:{slot}" for slot in range(slots)]
-        # What stands for tables and the like goes only to operators that are unsupported.
+        # Handles of tables and other resources are operands of unsupported operators only.
         inputs = () if self.unsupported else tuple(self.tensor(value, scope, layer) for value in operands)
         step_node = self.step_node(node.op, layer, node, node.attributes, slots)
         scope.region.steps.append(Step(inputs, tuple(names), layer, "", {}, {}, step_node))
@@ -314,7 +314,7 @@ class Builder:
     # Functions.
 
     def run(self, node: NodeInfo, layer: str, names: Sequence[str]) -> list[Graph]:
-        """Return the graphs that a node runs, which must be there."""
+        """Return the graphs at attributes that the node must have."""
         bodies = self.bodies(node)
         if missing := [name for name in names if name not in bodies]:
             raise FrontendError(f"{self.file}: node '{layer}': expected a function '{missing[0]}', got none")
@@ -325,11 +325,11 @@ class Builder:
     ) -> list[Value]:
         """Add the steps of a graph that a layer runs with values; return its results."""
         if graph in instance.running or len(instance.running) > _DEEPEST:
-            result = f"'{graph.name}' inside itself" if graph in instance.running else "more"
-            raise FrontendError(f"{self.file}: node '{layer}': expected at most {_DEEPEST} calls inside, got {result}")
+            actual = f"'{graph.name}' inside itself" if graph in instance.running else "more"
+            raise FrontendError(f"{self.file}: node '{layer}': expected at most {_DEEPEST} calls inside, got {actual}")
         if len(operands) != len(graph.arguments):
-            wanted = f"{len(graph.arguments)} inputs of '{graph.name}'"
-            raise FrontendError(f"{self.file}: node '{layer}': expected {wanted}, got {len(operands)}")
+            expected = f"{len(graph.arguments)} inputs of '{graph.name}'"
+            raise FrontendError(f"{self.file}: node '{layer}': expected {expected}, got {len(operands)}")
         names = scope_of(layer, self._calls.get(graph.name, 0) <= 1)
         arguments = dict(zip(graph.arguments, operands, strict=True))
         return self._emit(Instance(graph, arguments, names, layer, (*instance.running, graph)), scope)
@@ -338,20 +338,20 @@ class Builder:
         instance.values |= {Ref(node.name, slot): value for slot, value in enumerate(results)}
 
     def _update(self, node: NodeInfo, layer: str, operands: Sequence[Value], scope: Scope) -> None:
-        """Note the value that a node gives to a variable."""
+        """Record the value that a node assigns to a variable."""
         if len(operands) != 2 or not isinstance(operands[0], Handle):
             raise FrontendError(message(node.op, "a variable and a value", "others", self._leaf(layer, node)))
         value = self.tensor(operands[1], scope, layer)
         if node.op in ADDING:
-            before = self.variable(operands[0].key, scope, layer)
+            old_value = self.variable(operands[0].key, scope, layer)
             step_node = self.step_node(node.op, layer, node, node.attributes)
-            scope.region.steps.append(Step((before, value), (layer,), layer, "", {}, {}, step_node))
+            scope.region.steps.append(Step((old_value, value), (layer,), layer, "", {}, {}, step_node))
             value = layer
         scope.current[operands[0].key] = value
 
 
 def _rename(region: Region, names: Mapping[str, str]) -> None:
-    """Give values of a region other names, for the bodies in it, too."""
+    """Rename values of a region and of the bodies in it."""
     waiting = [region] if names else []
     while waiting:
         current = waiting.pop()

@@ -1,4 +1,4 @@
-"""Which tensor of the checkpoint a variable's value is: what the graph's own function for restoring says."""
+"""Finds the tensor of the checkpoint that a variable's value is, in the graph's own function for restoring."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 from .graphs import Graph, NodeInfo, Ref
 
 Key: TypeAlias = "tuple[str, str]"
-"""Of a variable: its container, and the name that it is shared by."""
+"""The container and the shared name of a variable."""
 HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 ASSIGN = ("AssignVariableOp", "Assign")
@@ -16,7 +16,7 @@ _PASSING = ("Identity", "Reshape", "Cast", "IdentityN")
 
 
 def variable_key(node: NodeInfo) -> Key:
-    """Return the variable that a node is the handle of."""
+    """Return the key of the variable whose handle a node is."""
     container, shared = (
         node.attributes[name].s.decode(errors="replace") if name in node.attributes else ""
         for name in ("container", "shared_name")
@@ -42,22 +42,22 @@ def restored_keys(main: Graph, function: Callable[[str], Graph], restore: str) -
                     keys.setdefault(variable, key)
             elif node.op in CALLS and "f" in node.attributes and (root or graph is not main):
                 inner = function(node.attributes["f"].func.name)
-                handed = (_handle(graph, handles, ref) for ref in node.inputs)
-                bound = {name: key for name, key in zip(inner.arguments, handed, strict=False) if key is not None}
+                operand_keys = (_handle(graph, handles, ref) for ref in node.inputs)
+                bound = {name: key for name, key in zip(inner.arguments, operand_keys, strict=False) if key is not None}
                 waiting.append((inner, bound, ""))
     return keys
 
 
 def _before(graph: Graph, root: str) -> dict[str, NodeInfo]:
-    """Return a node and those that come before it."""
-    keys: dict[str, NodeInfo] = {}
+    """Return a node and all nodes that it depends on."""
+    nodes: dict[str, NodeInfo] = {}
     waiting = [root]
     while waiting:
         name = waiting.pop()
-        if name in graph.nodes and name not in keys:
-            node = keys[name] = graph.nodes[name]
+        if name in graph.nodes and name not in nodes:
+            node = nodes[name] = graph.nodes[name]
             waiting += [*node.controls, *(ref.name for ref in node.inputs)]
-    return keys
+    return nodes
 
 
 def _handle(graph: Graph, handles: Mapping[str, Key], ref: Ref) -> Key | None:

@@ -1,4 +1,4 @@
-"""The parts of regions under construction: nodes, constants, handles of variables, graphs that somebody runs."""
+"""The parts of regions under construction: nodes, constants, handles of variables, and running graphs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ SAME = (
     "Snapshot",
     "DebugGradientIdentity",
 )
-"""Operators that give their input under another name."""
+"""Operators that return their input under another name."""
 RUN = {
     **dict.fromkeys(CALLS, ("f",)),
     **dict.fromkeys(IFS, ("then_branch", "else_branch")),
     **dict.fromkeys(WHILES, ("cond", "body")),
     **dict.fromkeys(CASE, ("branches",)),
 }
-"""Operator -> the attributes that say what it runs."""
+"""Operator -> the attributes that hold the functions that it runs."""
 TRUTH, IS_NUMBER = "a truth value", "a branch's number"
-"""Kinds of steps that stand for no node of the file."""
+"""Kinds of steps that come from no node of the file."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,20 +43,20 @@ class Node(ModelNode):
 
     attributes: Mapping[str, Any]
     outputs: int = 1
-    """How many of its outputs are read, up to the last one."""
+    """The number of its outputs up to the last that is read."""
     number: int = 0
-    """Of the branch that a step asks for."""
+    """The number of the branch that a step tests for."""
 
 
 @dataclass(frozen=True)
 class Handle:
-    """A variable, as it is on an edge."""
+    """A variable on an edge."""
 
     key: Key
 
 
 Value: TypeAlias = "str | Handle"
-"""What is on an edge: a tensor by its name, or a variable."""
+"""A value on an edge: a tensor by its name, or a variable."""
 
 
 @dataclass(eq=False)
@@ -71,16 +71,16 @@ class Scope:
 
 @dataclass(eq=False)
 class Instance:
-    """A graph that somebody runs."""
+    """A graph that a layer runs."""
 
     graph: Graph
     arguments: Mapping[str, Value]
     scope: str
-    """What goes before the names of its layers."""
+    """The prefix of the names of its layers."""
     call: str
     """The layer that runs it."""
     running: tuple[Graph, ...]
-    """It, and what is around it."""
+    """The graph and the graphs around it."""
     values: dict[Ref, Value] = field(default_factory=lambda: dict[Ref, Value]())
     layers: dict[str, str] = field(default_factory=lambda: dict[str, str]())
     """Node -> its layer."""

@@ -1,4 +1,4 @@
-"""The index file of a checkpoint: a sorted table of keys and values, as LevelDB writes one."""
+"""Reads the index file of a checkpoint, a sorted table of keys and values in LevelDB's form."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .crc32c import masked_crc32c
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER, _TRAILER = 48, 5
-"""Bytes at the end of the file, and after each block: its compression and checksum."""
+"""The number of bytes at the end of the file, and after each block, which hold its compression and checksum."""
 _MOST_BITS = 63
 
 
 def entries(data: bytes, file: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys and values of a table, in order. Raises FrontendError for a file that holds none."""
+    """Yield the keys and values of a table, in order. Raises FrontendError for damaged and other files."""
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise _damaged(file, "a footer that says it is a table")
     footer = data[-_FOOTER:]
@@ -27,7 +27,7 @@ def entries(data: bytes, file: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _block(data: bytes, offset: int, size: int, file: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the entries of a block; a key is what it shares with the one before, and the rest."""
+    """Yield the entries of a block; a key is a prefix of the key before and a suffix."""
     if size < 4 or offset + size + _TRAILER > len(data) - _FOOTER:
         raise _damaged(file, f"a block inside the file, not at {offset} of {size} bytes")
     kind, checksum = struct.unpack_from("<BI", data, offset + size)
@@ -40,34 +40,34 @@ def _block(data: bytes, offset: int, size: int, file: str) -> Iterator[tuple[byt
     end = size - 4 - 4 * restarts
     at, key = 0, b""
     while at < end:
-        shared, at = _varint(block, at, file)
-        own, at = _varint(block, at, file)
+        prefix_length, at = _varint(block, at, file)
+        suffix_length, at = _varint(block, at, file)
         length, at = _varint(block, at, file)
-        if shared > len(key) or at + own + length > end:
+        if prefix_length > len(key) or at + suffix_length + length > end:
             raise _damaged(file, "entries inside their block")
-        key = key[:shared] + block[at : at + own]
-        at += own
+        key = key[:prefix_length] + block[at : at + suffix_length]
+        at += suffix_length
         yield key, block[at : at + length]
         at += length
 
 
 def _handle(data: bytes, at: int, file: str) -> tuple[tuple[int, int], int]:
-    """Return the offset and size of a block, and where the next value begins."""
+    """Return the offset and size of a block, and the position of the next value."""
     offset, at = _varint(data, at, file)
     size, at = _varint(data, at, file)
     return (offset, size), at
 
 
 def _varint(data: bytes, at: int, file: str) -> tuple[int, int]:
-    result = shift = 0
+    number = shift = 0
     while at < len(data) and shift <= _MOST_BITS:
         byte = data[at]
-        result |= (byte & 127) << shift
+        number |= (byte & 127) << shift
         at, shift = at + 1, shift + 7
         if byte < 128:
-            return result, at
+            return number, at
     raise _damaged(file, "numbers that end")
 
 
-def _damaged(file: str, wanted: str) -> FrontendError:
-    return FrontendError(f"{file}: expected {wanted}, got a damaged index of a checkpoint")
+def _damaged(file: str, expected: str) -> FrontendError:
+    return FrontendError(f"{file}: expected {expected}, got a damaged index of a checkpoint")

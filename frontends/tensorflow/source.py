@@ -1,4 +1,4 @@
-"""TensorFlow's files: frozen graphs, and folders of saved models with their variables."""
+"""Reads TensorFlow's files: frozen graphs, and folders of saved models with their variables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_saved_model(path: Path) -> bool:
 def read(model: Any, signature: str | None) -> ModelFile:
     """Read a model: a path of a file or folder, bytes, a GraphDef, or a function or loaded model of TensorFlow.
 
-    Raises FrontendError when it is none, or damaged.
+    Raises FrontendError for damaged files and for other objects.
     """
     if hasattr(model, "SerializeToString"):
         return _frozen(model.SerializeToString(), MEMORY, signature)
@@ -38,8 +38,8 @@ def read(model: Any, signature: str | None) -> ModelFile:
     if isinstance(model, bytes):
         return _frozen(model, MEMORY, signature)
     if not isinstance(model, str | os.PathLike):
-        wanted = "a TensorFlow graph as a path, bytes or a GraphDef"
-        raise FrontendError(f"expected {wanted}, got {type(model).__name__}")
+        expected = "a TensorFlow graph as a path, bytes or a GraphDef"
+        raise FrontendError(f"expected {expected}, got {type(model).__name__}")
     path = Path(cast("str | os.PathLike[str]", model))
     if path.is_dir():
         return _saved(path, signature)
@@ -59,7 +59,7 @@ def _frozen(data: bytes, file: str, signature: str | None) -> ModelFile:
 
 
 def _saved(folder: Path, signature: str | None) -> ModelFile:
-    """Read a saved model; its signature is the default one, or the only one."""
+    """Read a saved model; without `signature`, its signature is the default or only one."""
     file = folder.resolve().name
     path = folder / SAVED_MODEL
     for other in _OTHER_FORMS:
@@ -72,11 +72,11 @@ def _saved(folder: Path, signature: str | None) -> ModelFile:
     if len(graphs) != 1:
         raise FrontendError(f"{path}: expected one graph for serving, got {len(graphs)}")
     (meta,) = graphs
-    wanted = _signature(meta.signature_def, signature, str(path))
+    model_signature = _signature(meta.signature_def, signature, str(path))
     variables = folder / "variables" / "variables"
     checkpoint = Checkpoint(variables) if variables.with_name("variables.index").exists() else None
     debug_info = DebugInfo(folder / DEBUG_INFO) if (folder / DEBUG_INFO).exists() else None
-    return ModelFile(file, meta.graph_def, wanted, checkpoint, meta.saver_def.restore_op_name, debug_info)
+    return ModelFile(file, meta.graph_def, model_signature, checkpoint, meta.saver_def.restore_op_name, debug_info)
 
 
 def _signature(definitions: Mapping[str, Any], wanted: str | None, what: str) -> Signature:
@@ -90,7 +90,7 @@ def _signature(definitions: Mapping[str, Any], wanted: str | None, what: str) ->
 
 
 def _ordered(infos: Mapping[str, Any]) -> list[str]:
-    """The names of inputs or outputs in an order that the file has: maps have none, so by name, numbers by value."""
+    """Return the names in an unordered map of inputs or outputs, sorted, with numbers at their ends by value."""
     return sorted(infos, key=_key)
 
 

@@ -27,7 +27,7 @@ HINTS = {
     "QuantizedBiasType": "sums are exact in either type",
     "ValidateIndices": "indices are checked wherever they can be",
 }
-"""Options that do not change what is computed, and why."""
+"""Options that do not change the results, and why."""
 INTEGERS = ("INT4", "INT8", "UINT8", "INT16", "INT32")
 """Element types that may be quantised."""
 
@@ -41,7 +41,7 @@ class Context(context.Context):
     # Options.
 
     def stated(self, name: str) -> Any:
-        """A field of the options, by the name that the schema's classes have for it; None without options."""
+        """Return a field of the options, by its name in the schema's classes; None without options."""
         self.asked.attributes.add(name)
         options = self.node.operator.options
         if options is None:
@@ -58,16 +58,16 @@ class Context(context.Context):
 
     @property
     def custom_options(self) -> bytes:
-        """The options of a custom operator, in a form of its own."""
+        """Return the options of a custom operator, in the operator's own form."""
         self.asked.attributes.add(_CUSTOM)
         return self.node.operator.custom
 
     def parts(self) -> Iterator[NodePart]:
-        """The inputs that are present, and the options that differ from the defaults of the schema."""
+        """Yield the present inputs, and the options that differ from the defaults of the schema."""
         yield from self.input_parts()
         operator = self.node.operator
         if self.node.op_type == RENAMING:
-            return  # its options are the call's
+            return  # The options are the call's.
         if operator.options is not None:
             stated = stated_values(operator.options)
             if not self._hybrid():
@@ -78,14 +78,14 @@ class Context(context.Context):
             yield NodePart(_CUSTOM, "option", _CUSTOM, f"{len(operator.custom)} bytes")
 
     def _hybrid(self) -> bool:
-        """Return whether floats meet weights of integers."""
+        """Return whether float data meet integer weights."""
         kinds = [self.quantized(index) for index, tensor in enumerate(self.inputs) if tensor is not None]
         return any(kinds) and not kinds[0]
 
     # Tensors of the file.
 
     def info(self, index: int) -> TensorInfo:
-        """Return the file's description of input `index`, which must be given."""
+        """Return the file's description of input `index`, which must be present."""
         info = self.node.inputs[index] if index < len(self.node.inputs) else None
         if info is None:
             self.fail(f"an input {index}", "none")
@@ -132,7 +132,7 @@ class Context(context.Context):
     # Values.
 
     def optional(self, index: int) -> SSAValue | None:
-        """Input `index` as a relay value, if it is given."""
+        """Return input `index` as a relay value, if it is present."""
         return self.value(index) if self.has(index) else None
 
     def number(self, value: float, dtype: str) -> SSAValue:
@@ -140,14 +140,14 @@ class Context(context.Context):
         return self.constant(np.asarray(value, dtype), "scalar")
 
     def axes(self, index: int, rank: int) -> tuple[int, ...]:
-        """The axes in input `index`, counted from 0, each once."""
+        """Return the axes in input `index`, counted from 0, each once."""
         axes = self.known_ints(index, "axes")
         if any(not -rank <= axis < rank for axis in axes):
             self.fail(f"axes in [{-rank}, {rank})", str(list(axes)))
         return tuple(dict.fromkeys(axis % rank for axis in axes))
 
     def axis(self, axis: int, rank: int) -> int:
-        """An axis counted from 0."""
+        """Return an axis counted from 0."""
         if not -rank <= axis < rank:
             self.fail(f"an axis in [{-rank}, {rank})", str(axis))
         return axis % rank

@@ -1,4 +1,4 @@
-"""TFLite as the importer takes it: operators, and what the file states of their tensors."""
+"""The format `tflite` of the importer: operators, and the types that the file states for their tensors."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def open_model(
     keep: bool = False,
     custom_ops: CustomOps = NO_CUSTOM_OPS,
 ) -> Model:
-    """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators.
+    """Read and check a model; raises FrontendError for damaged and other files, and for unsupported operators.
 
-    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    keep: whether variables that a call changes are inputs and outputs (`Model.states`), to be kept for the next call.
     """
     source = load(model, _evaluated, signature, keep, custom_ops)
     builder, region = source.builder, source.region
-    alike = {state.next: state.name for state in builder.states}
+    state_names = {state.next: state.name for state in builder.states}
     kept = {state.name for state in builder.states}
     return Model(
         format=FORMAT,
@@ -59,7 +59,9 @@ def open_model(
             [_spec(name, builder.infos[name], name in kept) for name in region.inputs],
             usual={name: builder.infos[name].shape for name in region.inputs if name not in kept},
         ),
-        outputs=[_spec(name, builder.infos[alike.get(name, name)], name in alike) for name in region.outputs],
+        outputs=[
+            _spec(name, builder.infos[state_names.get(name, name)], name in state_names) for name in region.outputs
+        ],
         states=builder.states,
         homes={name: (layer, 0) for name, layer in builder.layers.items()},
         custom_ops=custom_ops,
@@ -67,7 +69,7 @@ def open_model(
 
 
 def _evaluated(builder: Builder, region: Region) -> list[Array]:
-    """Return the results of the operators of a region that is run once, before any call."""
+    """Return the results of a region that runs once, before all calls."""
     source, file = Source(builder.model, region, builder), builder.file
     try:
         module = import_model(Model(format=FORMAT, source=source, file=file, region=region, inputs=Inputs(file)), {})
@@ -79,7 +81,7 @@ def _evaluated(builder: Builder, region: Region) -> list[Array]:
 
 
 def _spec(name: str, info: TensorInfo, kept: bool) -> OpenSpec:
-    """An input or output; what is kept from call to call has the size that the file has."""
+    """Return an input or output; a value that is kept from call to call has the size in the file."""
     dims = [None if open_ and not kept else extent for extent, open_ in zip(info.shape, info.open, strict=True)]
     return OpenSpec.of(name, dims, dtype_of(info))
 
@@ -93,7 +95,7 @@ def _operator_names(node: Node) -> tuple[str, ...]:
 
 
 def _stated(model: Model, step: Step, context: Context, tensors: Mapping[str, Tensor]) -> list[Stated]:
-    """The results of an operator; complex numbers are in two tensors of floats."""
+    """Return the results of an operator; complex numbers are two tensors of floats."""
     if context.op_type == RENAMING:
         return []
     return [Stated(None, _PARTS) if info.type == COMPLEX else _of_info(info) for info in context.node.outputs]
@@ -105,12 +107,12 @@ def _of_info(info: TensorInfo) -> Stated:
 
 
 def _check_count(context: Context) -> Callable[[Results], None]:
-    """Return what complains of results that are fewer than the file has; behind them there may be states."""
+    """Return a check for fewer results than in the file; results may have states behind them."""
 
     def check(results: Results) -> None:
-        count, wanted = len(results) if isinstance(results, tuple) else 1, len(context.node.outputs)
-        if context.op_type != RENAMING and count < wanted:
-            context.fail(f"{count} outputs", str(wanted))
+        count, expected = len(results) if isinstance(results, tuple) else 1, len(context.node.outputs)
+        if context.op_type != RENAMING and count < expected:
+            context.fail(f"{count} outputs", str(expected))
 
     return check
 
@@ -119,11 +121,11 @@ _PARTS = np.dtype(np.float32)
 
 
 def _finish(module: ModuleOp) -> None:
-    """Have `@main` say what TVM calls outputs."""
+    """Store TVM's names of outputs in `@main`."""
     attributes = main_of(module).attributes
     if (names := attributes.get("output_names")) is not None:
-        given = [name.data for name in cast("ArrayAttr[StringAttr]", names)]
-        attributes["output_tensor_names"] = strings(re.sub(r"\W", "_", name) for name in given)
+        tensor_names = [name.data for name in cast("ArrayAttr[StringAttr]", names)]
+        attributes["output_tensor_names"] = strings(re.sub(r"\W", "_", name) for name in tensor_names)
 
 
 FORMAT = Format(

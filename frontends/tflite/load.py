@@ -42,11 +42,11 @@ def load(
 ) -> Source:
     """Read and check a model: a path, the bytes of a file, or a `tflite.Model`.
 
-    signature: which of the model's, by its key; without, its first subgraph is what runs.
-    evaluated: gives the outputs of a region without inputs.
-    keep: whether what a call changes is kept for the next one (`program.Builder`).
+    signature: the key of one of the model's signatures; by default its first subgraph is the program.
+    evaluated: computes the outputs of a region without inputs.
+    keep: whether variables that a call changes are kept for the next call (`program.Builder`).
     custom_ops: the operators that Python functions compute.
-    Raises FrontendError when it is none, damaged, or uses unsupported operators.
+    Raises FrontendError for damaged and other files, and for unsupported operators.
     """
     if isinstance(model, bytes):
         return _checked(ModelFile(model, "<memory>"), evaluated, signature, keep, custom_ops)
@@ -57,7 +57,7 @@ def load(
 
 
 def _bytes(model: Any) -> bytes:
-    """The file that a root of the schema's classes reads."""
+    """Return the bytes of the file of a `tflite.Model`."""
     table = getattr(model, "_tab", None)
     if table is None or not hasattr(table, "Bytes"):
         raise FrontendError(f"expected a TFLite model as a path, bytes or a tflite.Model, got {type(model).__name__}")
@@ -69,27 +69,27 @@ def _checked(
 ) -> Source:
     if not model.subgraph_count:
         raise model.fail("a model with a subgraph", "none")
-    index, wanted = 0, None
+    index, chosen = 0, None
     if signature is not None:
         known = {signature_.key: signature_ for signature_ in model.signatures()}
         if signature not in known:
             raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
-        wanted = known[signature]
-        index = wanted.subgraph
+        chosen = known[signature]
+        index = chosen.subgraph
     _check_supported(model, index, custom_ops)
     builder = Builder(model, evaluated, keep, custom_ops)
-    region = builder.main(index, wanted)
+    region = builder.main(index, chosen)
     if not region.outputs:
         raise model.fail("a graph with at least one output", "none")
     return Source(model, region, builder)
 
 
 _FOLLOWED = {CALL, COMPOSITE, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
-"""Operators that become no relay operators."""
+"""Operators that do not become relay operators."""
 
 
 def _check_supported(model: ModelFile, main: int, custom_ops: CustomOps) -> None:
-    """Complain about all unsupported operators at once, those of subgraphs included; then about what is amiss."""
+    """Raise FrontendError about all unsupported operators at once, those of subgraphs included; then check graphs."""
     calls: list[Call] = []
     graphs: list[Subgraph] = []
     waiting, seen = [main], {main}

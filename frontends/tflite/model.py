@@ -1,4 +1,4 @@
-"""The contents of a model file as plain data: subgraphs of tensors and operators, decoded when they are asked for."""
+"""The contents of a model file as plain data: subgraphs of tensors and operators, decoded on access."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...support.errors import FrontendError
 from .verify import verify
 
 _MOST_PER_BYTE = 16
-"""Tables and vectors may be shared; all that a model says may be that many numbers per byte of its file."""
+"""The greatest number of decoded numbers per byte of the file, in which tables and vectors may be shared."""
 
 _NUMBERS: Any = number_types
 Flat: TypeAlias = Any
@@ -34,19 +34,19 @@ _MORE_OPTIONS = _names(tflite.BuiltinOptions2)
 _CUSTOM = 32
 _VERSION = 3
 _BUILTIN_CODE = 10
-"""The slot of a table with an operator's number, which may be more than a byte; the class's own accessor guesses."""
+"""The slot of an operator's number, which may exceed a byte; the accessor of the class guesses."""
 TYPES = _names(tflite.TensorType)
 """Number -> name of an element type: `FLOAT32`."""
 
 
 @dataclass(frozen=True)
 class Quantization:
-    """Numbers stand for `scale * (number - zero_point)`, one of each, or one per index of `axis`."""
+    """The quantisation of numbers q for `scale * (q - zero_point)`, with one scale, or one per index of `axis`."""
 
     scale: AnyArray
     """float32, 1-d."""
     zero_point: AnyArray
-    """int64, as many."""
+    """int64, as many as scales."""
     axis: int
 
 
@@ -57,9 +57,9 @@ class TensorInfo:
     index: int
     name: str
     shape: tuple[int, ...]
-    """As the file has it: an extent that is open is 1 here."""
+    """The shape in the file, in which an open extent is 1."""
     open: tuple[bool, ...]
-    """For each extent, True if it is open."""
+    """True for each open extent."""
     type: str
     buffer: int
     quantization: Quantization | None
@@ -73,7 +73,7 @@ class OperatorInfo:
 
     index: int
     op: str
-    """`CONV_2D`; of a custom one `CUSTOM <name>`."""
+    """`CONV_2D`, or `CUSTOM <name>` for a custom operator."""
     version: int
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -94,7 +94,7 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Signature:
-    """Inputs and outputs of a subgraph by names of its own."""
+    """The signature's own names of inputs and outputs of a subgraph."""
 
     key: str
     subgraph: int
@@ -117,8 +117,8 @@ class ModelFile:
         self._budget = _MOST_PER_BYTE * len(data)
         self._subgraphs: dict[int, Subgraph] = {}
 
-    def fail(self, expected: str, found: str) -> FrontendError:
-        return FrontendError(f"{self.file}: expected {expected}, got {found}")
+    def fail(self, expected: str, actual: str) -> FrontendError:
+        return FrontendError(f"{self.file}: expected {expected}, got {actual}")
 
     def _spend(self, count: int) -> None:
         self._budget -= count + 1
@@ -126,7 +126,7 @@ class ModelFile:
             raise self.fail("a TFLite model", "one whose parts are shared so often that it is larger than its file")
 
     def _ints(self, flat: Flat, name: str) -> tuple[int, ...]:
-        """A vector of integers, () if it is not there."""
+        """Return a vector of integers, () if it is missing."""
         self._spend(getattr(flat, f"{name}Length")())
         numbers = getattr(flat, f"{name}AsNumpy")()
         return () if isinstance(numbers, int) else tuple(int(number) for number in numbers.tolist())
@@ -141,29 +141,29 @@ class ModelFile:
 
     @cached_property
     def _codes(self) -> list[tuple[str, int]]:
-        """Name and version of each operator code."""
-        found: list[tuple[str, int]] = []
-        for place in range(self._flat.OperatorCodesLength()):
+        """Return the name and version of each operator code."""
+        codes: list[tuple[str, int]] = []
+        for index in range(self._flat.OperatorCodesLength()):
             self._spend(1)
-            flat = self._flat.OperatorCodes(place)
+            flat = self._flat.OperatorCodes(index)
             table = flat._tab  # pyright: ignore[reportPrivateUsage]
-            place = table.Offset(_BUILTIN_CODE)
-            new = table.Get(_NUMBERS.Int32Flags, table.Pos + place) if place else 0
+            offset = table.Offset(_BUILTIN_CODE)
+            new = table.Get(_NUMBERS.Int32Flags, table.Pos + offset) if offset else 0
             code = max(flat.DeprecatedBuiltinCode(), new)
             name = OPERATORS.get(code, f"operator {code}")
             if code == _CUSTOM:
                 name = f"CUSTOM {(flat.CustomCode() or b'').decode()}"
-            found.append((name, flat.Version()))
-        return found
+            codes.append((name, flat.Version()))
+        return codes
 
     def subgraph(self, index: int) -> Subgraph:
-        """A subgraph; raises FrontendError when there is none, or it is none."""
+        """Return a subgraph; raises FrontendError if it is missing or broken."""
         if not 0 <= index < self.subgraph_count:
             raise self.fail(f"a subgraph among {self.subgraph_count}", f"subgraph {index}")
         if index not in self._subgraphs:
             flat = self._flat.Subgraphs(index)
-            tensors = [self._tensor(flat.Tensors(place), place) for place in range(flat.TensorsLength())]
-            operators = [self._operator(flat.Operators(place), place) for place in range(flat.OperatorsLength())]
+            tensors = [self._tensor(flat.Tensors(at), at) for at in range(flat.TensorsLength())]
+            operators = [self._operator(flat.Operators(at), at) for at in range(flat.OperatorsLength())]
             name = (flat.Name() or b"").decode()
             subgraph = Subgraph(
                 index, name, self._ints(flat, "Inputs"), self._ints(flat, "Outputs"), tensors, operators
@@ -173,18 +173,18 @@ class ModelFile:
         return self._subgraphs[index]
 
     def _check(self, graph: Subgraph) -> None:
-        """Complain about tensors that there are not."""
+        """Raise FrontendError for references to missing tensors."""
         count = len(graph.tensors)
-        for who, places, least in (
+        for subject, indices, least in (
             ("an input of the graph", graph.inputs, 0),
             ("an output of the graph", graph.outputs, 0),
             *((f"an input of operator {op.index}", op.inputs, -1) for op in graph.operators),
             *((f"an output of operator {op.index}", op.outputs, 0) for op in graph.operators),
             *((f"an intermediate of operator {op.index}", op.intermediates, -1) for op in graph.operators),
         ):
-            for place in places:
-                if not least <= place < count:
-                    raise self.fail(f"{who} among {count} tensors", f"tensor {place}")
+            for index in indices:
+                if not least <= index < count:
+                    raise self.fail(f"{subject} among {count} tensors", f"tensor {index}")
 
     def _tensor(self, flat: Flat, index: int) -> TensorInfo:
         self._spend(1)
@@ -194,12 +194,12 @@ class ModelFile:
             raise self.fail(f"extents of at least 0 of tensor '{name}'", str(list(shape)))
         if not 0 <= flat.Buffer() < self._flat.BuffersLength():
             raise self.fail(f"a buffer among {self._flat.BuffersLength()} of tensor '{name}'", str(flat.Buffer()))
-        opened = tuple(extent < 0 for extent in signature) if len(signature) == len(shape) else (False,) * len(shape)
+        open_axes = tuple(extent < 0 for extent in signature) if len(signature) == len(shape) else (False,) * len(shape)
         return TensorInfo(
             index,
             name,
             shape,
-            opened,
+            open_axes,
             TYPES.get(flat.Type(), f"type {flat.Type()}"),
             buffer=flat.Buffer(),
             quantization=self._quantization(flat.Quantization(), name, shape),
@@ -230,8 +230,7 @@ class ModelFile:
         self._spend(1)
         if not 0 <= flat.OpcodeIndex() < len(self._codes):
             raise self.fail(f"an operator code among {len(self._codes)}", str(flat.OpcodeIndex()))
-        place: int = flat.OpcodeIndex()
-        op, version = self._codes[place]
+        op, version = self._codes[cast("int", flat.OpcodeIndex())]
         return OperatorInfo(
             index,
             op,
@@ -244,7 +243,7 @@ class ModelFile:
         )
 
     def raw(self, index: int) -> AnyArray | None:
-        """The bytes of a buffer, uint8; None when it has none."""
+        """Return the bytes of a buffer, uint8; None if it has none."""
         if not index:
             return None
         flat = self._flat.Buffers(index)
@@ -258,24 +257,24 @@ class ModelFile:
         return np.frombuffer(self.data, np.uint8, size, offset)
 
     def signatures(self) -> list[Signature]:
-        """The signatures of the model, in order."""
+        """Return the signatures of the model, in order."""
         signatures: list[Signature] = []
-        for place in range(self._flat.SignatureDefsLength()):
-            flat = self._flat.SignatureDefs(place)
+        for number in range(self._flat.SignatureDefsLength()):
+            flat = self._flat.SignatureDefs(number)
             graph = self.subgraph(flat.SubgraphIndex())
             maps: list[dict[str, int]] = []
             for side in ("Inputs", "Outputs"):
                 self._spend(getattr(flat, f"{side}Length")())
                 entries = [getattr(flat, side)(at) for at in range(getattr(flat, f"{side}Length")())]
                 maps.append({(entry.Name() or b"").decode(): entry.TensorIndex() for entry in entries})
-            if any(not 0 <= at < len(graph.tensors) for one in maps for at in one.values()):
+            if any(not 0 <= at < len(graph.tensors) for indices in maps for at in indices.values()):
                 raise self.fail("a signature of tensors of its subgraph", str(maps))
             signatures.append(Signature((flat.SignatureKey() or b"").decode(), graph.index, maps[0], maps[1]))
         return signatures
 
 
 def _options(flat: Flat) -> Flat:
-    """The options of an operator by their class; None when it has none."""
+    """Return the options of an operator as an instance of their class; None if it has none."""
     table, name = flat.BuiltinOptions(), _OPTIONS.get(flat.BuiltinOptionsType(), "NONE")
     if table is None or name == "NONE":
         table, name = flat.BuiltinOptions2(), _MORE_OPTIONS.get(flat.BuiltinOptions2Type(), "NONE")

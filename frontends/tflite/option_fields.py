@@ -1,6 +1,6 @@
-"""The fields of the options of operators, for the check of a file: each field, by slot, in a word.
+"""The fields of the options of operators, for the check of a file: one word per slot.
 
-Bytes of a number (`4`), of the numbers of a vector (`v8`), or a string (`s`); `-` is a slot that nothing uses.
+A word is the size of a number in bytes (`4`), of the numbers of a vector (`v8`), or a string (`s`); `-` is unused.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ OPTIONS: Mapping[int, str] = {
     **{94: "4", 101: "1 1 1", 102: "1 1", 103: "4", 106: "1 4 4 4 1 4 4 4", 107: "4 1 1", 111: "s s"},
     **{114: "8 8", 115: "v4", 116: "1"},
 }
-"""By number of `BuiltinOptions`; those left out hold nothing."""
+"""Number of `BuiltinOptions` -> its fields; options that are left out have none."""
 MORE_OPTIONS: Mapping[int, str] = {
     **{1: "8", 2: "v8", 3: "v8 v8 v8", 4: "v8 v8 v8 v8 v1 8 8 v8 8 8 v8 8 8 v8 8 8 v4", 5: "s 1 s 4 v4 v1"},
     **{6: "v8 4", 7: "1 v8 v8 v8 8 1 4", 8: "4 4", 9: "v8", 10: "v8 v8 v8", 11: "8", 12: "v8 v8 v8 v8 v4"},
     **{13: "v8 v8 v8 v8 v8 4", 14: "8 1 4", 15: "4 4", 16: "v8 v8 v8 8 v8 1", 17: "v8", 19: "1", 20: "4"},
     **{21: "s 4 v1 1 4"},
 }
-"""By number of `BuiltinOptions2`."""
+"""Number of `BuiltinOptions2` -> its fields."""

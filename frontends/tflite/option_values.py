@@ -1,17 +1,17 @@
-"""The options of an operator by the names that the schema's classes have for them, and their defaults."""
+"""Reads the options of an operator, by their names in the schema's classes, and their defaults."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 _HELPERS = ("AsNumpy", "Length", "IsNone")
-"""The ends of the names of methods that tell of a vector."""
+"""The ends of the names of the methods that describe a vector."""
 _NO_FIELDS = b"\x04\x00\x04\x00\x04\x00\x00\x00"
-"""A table without fields, at byte 4, behind the list of their places."""
+"""A table without fields, at byte 4, after its vtable."""
 
 
 def values_of(options: Any) -> dict[str, Any]:
-    """Return the fields of a table of options: numbers, texts, and lists, of which one that is not there is empty."""
+    """Return the fields of a table of options: numbers, texts and lists, where a missing list is empty."""
     kind = cast("type[object]", options.__class__)
     members: dict[str, Any] = {name: getattr(kind, name) for name in dir(kind)}
     methods = [name for name, member in members.items() if callable(member) and name[:1].isupper()]

@@ -1,6 +1,6 @@
-"""The subgraphs of a model as regions of steps: calls are put in their place, branches and loops are bodies.
+"""Makes regions of steps of a model's subgraphs, with calls inlined, and bodies for branches and loops.
 
-A layer is called what its outputs are, joined by ", "; one of a subgraph that another operator runs `<outer>/<inner>`.
+A layer has the names of its outputs, joined by ", "; a layer in a subgraph that an operator runs is `<outer>/<inner>`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from .variables import (
 CONTROL = {"IF": "If", "WHILE": "While"}
 CALL, COMPOSITE = "CALL", "STABLEHLO_COMPOSITE"
 _MOST = 1_000_000
-"""Steps of a program: calls of calls may be many more than operators."""
+"""The greatest number of steps of a program, which nested calls multiply."""
 _DEEPEST = 200
-"""Subgraphs around a subgraph: each is part of the names inside."""
+"""The greatest number of subgraphs around a subgraph; each lengthens the names inside."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,16 +54,16 @@ class Node(ModelNode):
     outputs: Sequence[TensorInfo]
     intermediates: Sequence[TensorInfo | None]
     body: str = ""
-    """The operator that is all of the subgraph which says what happens to two elements, where there is one."""
+    """The only operator of the subgraph that combines two elements, if the operator has such a subgraph."""
 
 
 def operator_name(operator: OperatorInfo) -> str:
-    """Return the name of an operator, of a custom one its own."""
+    """Return the name of an operator, without `CUSTOM `."""
     return operator.op.removeprefix("CUSTOM ")
 
 
 def decoder(model: ModelFile, info: TensorInfo) -> Callable[[], Array]:
-    """Return what decodes a tensor; one that has no values in the file is as a variable is at first."""
+    """Return the decoder of a tensor; a tensor without values in the file is the initial value of a variable."""
 
     def decode() -> Array:
         array = constant(model, info)
@@ -74,27 +74,27 @@ def decoder(model: ModelFile, info: TensorInfo) -> Callable[[], Array]:
 
 @dataclass(eq=False)
 class Instance:
-    """A subgraph that somebody runs."""
+    """A subgraph that an operator runs, or the main one."""
 
     graph: Subgraph
     names: Sequence[str]
-    """Of its tensors, by their numbers; no two are the same."""
+    """The names of its tensors, by index, without duplicates."""
     outer: str
     """The prefix of the names of its layers."""
     index: int | None
-    """The operator of the main graph that runs it; None of that graph."""
+    """The index of the operator of the main graph that runs it; None for the main graph."""
     handles: dict[int, Key]
     """Tensor -> the variable that it stands for."""
 
 
 def _names(graph: Subgraph, outer: str, reserved: Mapping[str, int] | None = None) -> list[str]:
-    """The names of tensors, each once; `reserved` are for the tensors of these numbers."""
-    own = reserved or {}
+    """Return distinct names of tensors; `reserved` maps a name to the index of its tensor."""
+    reserved_indices = reserved or {}
     names: list[str] = []
     seen: set[str] = set()
     for info in graph.tensors:
         name = outer + (info.name or f"tensor_{info.index}")
-        while name in seen or own.get(name, info.index) != info.index:
+        while name in seen or reserved_indices.get(name, info.index) != info.index:
             name = f"{name}_{info.index}"
         seen.add(name)
         names.append(name)
@@ -108,20 +108,20 @@ class Scope:
     current: dict[Key, str]
     """The name of each variable's value at this point."""
     left: Sequence[Key] = ()
-    """Those whose last values are outputs."""
+    """The variables whose last values are outputs."""
 
 
 @dataclass(eq=False)
 class Builder:
     """Makes regions of subgraphs.
 
-    keep: whether variables that a call changes are inputs and outputs of the main one, to be kept for the next call.
-    Else each call finds them as they are at first.
+    keep: whether variables that a call changes are inputs and outputs of the main region, to be kept for the next call;
+    else each call begins with their initial values.
     """
 
     model: ModelFile
     evaluated: Callable[[Builder, Region], Sequence[Array]]
-    """The outputs of a region without inputs."""
+    """Computes the outputs of a region without inputs."""
     keep: bool = False
     custom_ops: CustomOps = NO_CUSTOM_OPS
 
@@ -130,29 +130,29 @@ class Builder:
         self.count = 0
         self._pending: list[tuple[Region, Instance, frozenset[int], Scope]] = []
         self.infos: dict[str, TensorInfo] = {}
-        """Of the tensors of the main graph."""
+        """Tensor of the main graph -> its description."""
         self.states: list[State] = []
-        """Of the main region."""
+        """The states of the main region."""
         self.layers: dict[str, str] = {}
-        """Name in a signature -> the tensor's, which is what layers are called."""
+        """Name in a signature -> the tensor's name, which names layers."""
         self._empty: set[str] = set()
-        """Variables, as they are at first, that nothing gives a value to."""
+        """The names of initial values of variables that nothing initialises."""
 
     def main(self, index: int = 0, signature: Signature | None = None) -> Region:
-        """The region of a subgraph and, in it, those that it runs; its inputs and outputs as a signature calls them."""
+        """Return the region of a subgraph and of those that it runs; a signature names its inputs and outputs."""
         graph = self.model.subgraph(index)
         reserved = {**signature.inputs, **signature.outputs} if signature is not None else {}
         instance = Instance(graph, _names(graph, "", reserved), "", None, {})
         self.infos = dict(zip(instance.names, graph.tensors, strict=True))
-        found, initial = variables(self.model, graph, ()), self._initial(graph)
-        scope = Scope({key: self._unused(variable.name) for key, variable in found.items()})
-        kept = [key for key, variable in found.items() if variable.written and self.keep]
+        by_key, initial = variables(self.model, graph, ()), self._initial(graph)
+        scope = Scope({key: self._unused(variable.name) for key, variable in by_key.items()})
+        kept = [key for key, variable in by_key.items() if variable.written and self.keep]
         scope.left = kept
         first = dict(scope.current)
-        tensors = {(one, at) for one, at in found if isinstance(one, int)}
+        tensors = {(owner, at) for owner, at in by_key if isinstance(owner, int)}
         self._empty = {name for key, name in first.items() if key not in initial and key not in tensors}
-        values = {key: initial[key] if key in initial else zeros(variable.info) for key, variable in found.items()}
-        self.infos |= {first[key]: variable.info for key, variable in found.items()}
+        values = {key: initial[key] if key in initial else zeros(variable.info) for key, variable in by_key.items()}
+        self.infos |= {first[key]: variable.info for key, variable in by_key.items()}
         region = self._region(instance, frozenset(), scope, [first[key] for key in kept])
         known = {first[key]: value for key, value in values.items() if key not in kept}
         region.constants = Constants({name: held(value) for name, value in known.items()})
@@ -169,37 +169,37 @@ class Builder:
         for operator, graph in run_once(self.model, main):
             outer = f"{operator.op}_{operator.index}/"
             instance = Instance(graph, _names(graph, outer), outer, operator.index, {})
-            found = variables(self.model, graph, ())
-            scope = Scope({key: f"{outer}{variable.name}:variable" for key, variable in found.items()})
-            scope.left = [key for key, variable in found.items() if variable.written]
+            by_key = variables(self.model, graph, ())
+            scope = Scope({key: f"{outer}{variable.name}:variable" for key, variable in by_key.items()})
+            scope.left = [key for key, variable in by_key.items() if variable.written]
             names = dict(scope.current)
             self._empty = {name for key, name in names.items() if key not in values}
             region = self._region(instance, frozenset(), scope)
-            before = {names[key]: held(value) for key, value in values.items() if key in names}
-            region.outputs, region.constants = (), Constants(before)
+            constants = {names[key]: held(value) for key, value in values.items() if key in names}
+            region.outputs, region.constants = (), Constants(constants)
             while self._pending:
                 self._fill(*self._pending.pop())
             values |= zip(scope.left, self.evaluated(self, region), strict=True)
         return values
 
     def _rename(self, region: Region, instance: Instance, signature: Signature) -> None:
-        """Have inputs and outputs called as a signature does."""
-        for named, enter in ((signature.inputs, True), (signature.outputs, False)):
-            places = instance.graph.inputs if enter else instance.graph.outputs
-            own = {instance.names[at]: name for name, at in named.items() if at in places}
-            names = region.inputs if enter else region.outputs
-            changed = {name: own[name] for name in names if own.get(name, name) != name}
+        """Give inputs and outputs their names in a signature."""
+        for named, is_input in ((signature.inputs, True), (signature.outputs, False)):
+            indices = instance.graph.inputs if is_input else instance.graph.outputs
+            public_names = {instance.names[at]: name for name, at in named.items() if at in indices}
+            names = region.inputs if is_input else region.outputs
+            changed = {name: public_names[name] for name in names if public_names.get(name, name) != name}
             steps: list[Step] = []
             for old, new in changed.items():
                 self.infos[new] = self.infos[old]
                 self.layers[new] = old
-                source, target = (new, old) if enter else (old, new)
+                source, target = (new, old) if is_input else (old, new)
                 steps.append(Step((source,), (target,), old, "", source=self._alias(old), renames=True))
-            given = tuple(changed.get(name, name) for name in names)
-            if enter:
-                region.inputs, region.steps[:0] = given, steps
+            new_names = tuple(changed.get(name, name) for name in names)
+            if is_input:
+                region.inputs, region.steps[:0] = new_names, steps
             else:
-                region.outputs = given
+                region.outputs = new_names
                 region.steps += steps
 
     def _alias(self, name: str) -> Node:
@@ -219,15 +219,15 @@ class Builder:
         )
 
     def _unused(self, name: str) -> str:
-        """A name that no tensor of the main graph has."""
+        """Return a name that no tensor of the main graph has."""
         while name in self.infos and not self.infos[name].is_variable:
             name = f"{name}:variable"
         return name
 
     def _region(self, instance: Instance, running: frozenset[int], scope: Scope, states: Sequence[str] = ()) -> Region:
-        """The region of an instance, whose steps come later. `running` are the subgraphs around it.
+        """Return the region of an instance, whose steps are added later. `running` are the subgraphs around it.
 
-        states: names of variables that come in after the inputs.
+        states: the names of variables that are inputs after the others.
         """
         graph, names = instance.graph, instance.names
         if len(running) > _DEEPEST:
@@ -241,7 +241,7 @@ class Builder:
         return region
 
     def _fill(self, region: Region, instance: Instance, running: frozenset[int], scope: Scope) -> None:
-        """The steps of a region, those of subgraphs that it calls in their place."""
+        """Add the steps of a region, with called subgraphs inlined."""
         constants = cast(Constants, region.constants)
         known = {*region.inputs, *constants, *scope.current.values()}
         inside = set(running)
@@ -268,8 +268,8 @@ class Builder:
             step = self._step(node, current, inside, scope)
             missing = [name for name in step.inputs if name and name not in known]
             if missing:
-                got = f"'{missing[0]}', which no operator before makes"
-                raise FrontendError(message(node.op_type, "an input, a constant or a result", got, node.leaf))
+                actual = f"'{missing[0]}', which no operator before makes"
+                raise FrontendError(message(node.op_type, "an input, a constant or a result", actual, node.leaf))
             if operator.op in (CALL, COMPOSITE):
                 graph = self._called(node, *run_by(operator) or ("Subgraph",))
                 if graph.index in inside:
@@ -277,23 +277,23 @@ class Builder:
                 if len(inside) > _DEEPEST:
                     raise self.model.fail(f"subgraphs inside at most {_DEEPEST} others", f"subgraph {graph.index}")
                 inside.add(graph.index)
-                called = self._instance(node, graph, current)
-                entering = [called.names[at] for at in graph.inputs if at not in called.handles]
-                region.steps += self._passed(node, step.inputs, entering)
-                self._constants(called, constants, known)
-                known.update(entering)
-                leaving = [called.names[at] for at in graph.outputs if not _is_handle(graph, at)]
-                back = self._passed(node, leaving, step.outputs)
-                stack.append((called, iter(graph.operators), back))
+                callee = self._instance(node, graph, current)
+                callee_inputs = [callee.names[at] for at in graph.inputs if at not in callee.handles]
+                region.steps += self._passed(node, step.inputs, callee_inputs)
+                self._constants(callee, constants, known)
+                known.update(callee_inputs)
+                callee_outputs = [callee.names[at] for at in graph.outputs if not _is_handle(graph, at)]
+                results = self._passed(node, callee_outputs, step.outputs)
+                stack.append((callee, iter(graph.operators), results))
                 continue
             region.steps.append(step)
             known.update(step.outputs)
         region.outputs += tuple(scope.current[key] for key in scope.left)
-        if lost := [name for name in region.outputs if name not in known]:
-            raise self.model.fail(f"operators that make the output '{lost[0]}'", "none")
+        if undefined := [name for name in region.outputs if name not in known]:
+            raise self.model.fail(f"operators that make the output '{undefined[0]}'", "none")
 
     def _instance(self, node: Node, graph: Subgraph, around: Instance) -> Instance:
-        """A subgraph that an operator runs."""
+        """Return the instance of a subgraph that an operator runs."""
         keys = (around.handles.get(at) for at in operands(node.operator))
         handles = {at: key for at, key in zip(graph.inputs, keys, strict=False) if key is not None}
         return Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index, handles)
@@ -313,13 +313,13 @@ class Builder:
         if operator.op == READ:
             if name in self._empty:
                 raise FrontendError(message(node.op_type, "a variable that has a value", "one without", node.leaf))
-            found = self._passed(node, [name], [instance.names[at] for at in operator.outputs])
+            steps = self._passed(node, [name], [instance.names[at] for at in operator.outputs])
             known.update(instance.names[at] for at in operator.outputs)
-            return found
+            return steps
         value = instance.names[operator.inputs[1]]
         if value not in known:
-            got = f"'{value}', which no operator before makes"
-            raise FrontendError(message(node.op_type, "an input, a constant or a result", got, node.leaf))
+            actual = f"'{value}', which no operator before makes"
+            raise FrontendError(message(node.op_type, "an input, a constant or a result", actual, node.leaf))
         scope.current[key] = value
         return []
 
@@ -337,7 +337,7 @@ class Builder:
                 known.add(name)
 
     def _passed(self, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> list[Step]:
-        """Values under other names."""
+        """Return the steps that rename values."""
         if len(inputs) != len(outputs):
             raise FrontendError(
                 message(node.op_type, f"{len(outputs)} values for a subgraph", str(len(inputs)), node.leaf)
@@ -364,11 +364,11 @@ class Builder:
         )
 
     def _body(self, operator: OperatorInfo) -> str:
-        """The operators of the subgraph that a reduction or scatter of StableHLO names; it is to be one, or none."""
+        """Return the operators of the subgraph of a reduction or scatter of StableHLO, which may have at most one."""
         name = {"STABLEHLO_SCATTER": "UpdateComputationSubgraphIndex"}.get(operator.op, "BodySubgraphIndex")
         if not operator.op.startswith("STABLEHLO_") or not hasattr(operator.options, name):
             return ""
-        return ", ".join(inside.op for inside in self.model.subgraph(getattr(operator.options, name)()).operators)
+        return ", ".join(inner.op for inner in self.model.subgraph(getattr(operator.options, name)()).operators)
 
     def _step(self, node: Node, instance: Instance, running: AbstractSet[int], scope: Scope) -> Step:
         operator, names = node.operator, instance.names
@@ -381,38 +381,40 @@ class Builder:
             options = {"If": ("Then", "Else"), "While": ("Cond", "Body")}[kind]
             graphs = [self._called(node, f"{option}SubgraphIndex") for option in options]
             inner = [self._instance(node, graph, instance) for graph in graphs]
-            given = [instance.handles.get(at) for at in operands(operator)]
+            operand_keys = [instance.handles.get(at) for at in operands(operator)]
             changed = dict.fromkeys(
                 key
                 for graph in graphs
-                for key, variable in variables(self.model, graph, given).items()
+                for key, variable in variables(self.model, graph, operand_keys).items()
                 if variable.written
             )
-            for role, one in zip(roles, inner, strict=True):
-                states = {key: f"{one.outer}{role}:{at}" for at, key in enumerate(changed)}
-                own = Scope({**scope.current, **states}, () if role == "cond" else list(changed))
-                bodies[role] = self._region(one, frozenset(running), own, list(states.values()))
+            for role, inner_instance in zip(roles, inner, strict=True):
+                states = {key: f"{inner_instance.outer}{role}:{at}" for at, key in enumerate(changed)}
+                inner_scope = Scope({**scope.current, **states}, () if role == "cond" else list(changed))
+                bodies[role] = self._region(inner_instance, frozenset(running), inner_scope, list(states.values()))
                 self._agree(node, bodies[role], role, (len(inputs), len(outputs)), len(changed))
             inputs += [scope.current[key] for key in changed]
             for at, key in enumerate(changed):
                 scope.current[key] = f"{node.layer}:{at}"
                 outputs.append(scope.current[key])
             if kind == "While":
-                kept = zip(operator.outputs, given, strict=False)
+                kept = zip(operator.outputs, operand_keys, strict=False)
                 instance.handles |= {at: key for at, key in kept if key is not None}
-        for at, place in written_tensors(instance.graph, operator):
-            key: Key = (instance.graph.index, place)
+        for at, tensor in written_tensors(instance.graph, operator):
+            key: Key = (instance.graph.index, tensor)
             inputs[at], scope.current[key] = scope.current[key], f"{node.layer}:{at}"
             outputs.append(scope.current[key])
         return Step(tuple(inputs), tuple(outputs), node.layer, kind, bodies, {}, node)
 
     def _agree(self, node: Node, body: Region, role: str, counts: tuple[int, int], states: int) -> None:
-        """Complain when a body takes or leaves another number of values than its operator."""
-        taken = counts[0] - (node.op_type == "IF")
-        left = 1 if role == "cond" else counts[1]
-        if (len(body.inputs) - states, len(body.outputs)) != (taken, left):
-            found = f"{len(body.inputs) - states} and {len(body.outputs)}"
-            raise FrontendError(message(node.op_type, f"a {role} of {taken} inputs, {left} outputs", found, node.leaf))
+        """Raise FrontendError if a body has another number of inputs or outputs than its operator."""
+        input_count = counts[0] - (node.op_type == "IF")
+        output_count = 1 if role == "cond" else counts[1]
+        if (len(body.inputs) - states, len(body.outputs)) != (input_count, output_count):
+            actual = f"{len(body.inputs) - states} and {len(body.outputs)}"
+            raise FrontendError(
+                message(node.op_type, f"a {role} of {input_count} inputs, {output_count} outputs", actual, node.leaf)
+            )
 
     def _called(self, node: Node, option: str) -> Subgraph:
         options = node.operator.options
@@ -442,4 +444,4 @@ def _renaming(node: Node) -> Node:
 
 
 RENAMING = "a call's value"
-"""The kind of step that hands a value into a called subgraph, or out of it."""
+"""The kind of step that passes a value into a called subgraph, or out of it."""

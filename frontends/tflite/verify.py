@@ -1,8 +1,7 @@
 """Checks a flatbuffer before anything reads it: every offset, vtable, vector and string lies inside the file.
 
-The schema's own classes trust what they read. `SCHEMA` says of each table what its fields are, by slot, and
-`option_fields` of options, which are many. Numbers lie at multiples of their sizes, and strings end in a 0, as the
-format has it.
+The schema's own classes trust the file. `SCHEMA` states the fields of each table, by slot, and `option_fields` those of
+the many options. The format demands that numbers lie at multiples of their sizes, and that strings end in a 0.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Vector:
-    """Numbers, or tables."""
+    """A vector of numbers or tables."""
 
     of: Scalar | Table
 
 
 @dataclass(frozen=True)
 class Union:
-    """A table whose kind the field before says: what stands for each number; `other` for those left out."""
+    """A table whose kind is `kinds` of the field before, or `other` for a number that is left out."""
 
     kinds: Mapping[int, str]
     other: str | None = None
@@ -100,7 +99,7 @@ _WORDS: Mapping[str, Field] = {
 
 
 def _fields(kind: str, number: int) -> Sequence[Field]:
-    """Of a table; options go by their number."""
+    """Return the fields of a table; `number` is that of options."""
     if kind not in ("Options", "MoreOptions"):
         return SCHEMA[kind]
     words = (OPTIONS if kind == "Options" else MORE_OPTIONS).get(number, "")
@@ -108,7 +107,7 @@ def _fields(kind: str, number: int) -> Sequence[Field]:
 
 
 class Verifier:
-    """One file under check. Each table is looked at once per kind, so that time is linear in the size of the file."""
+    """One file under check. Each table is checked once per kind, so that time is linear in the size of the file."""
 
     def __init__(self, data: bytes, file: str):
         self.data = data
@@ -116,8 +115,8 @@ class Verifier:
         self._done: set[tuple[int, str, int]] = set()
         self._stack: list[tuple[int, str, int]] = []
 
-    def fail(self, found: str) -> FrontendError:
-        return FrontendError(f"{self.file}: expected a TFLite model, got a file with {found}; damaged or cut short?")
+    def fail(self, problem: str) -> FrontendError:
+        return FrontendError(f"{self.file}: expected a TFLite model, got a file with {problem}; damaged or cut short?")
 
     def _number(self, code: str, at: int, what: str) -> int:
         size = struct.calcsize(code)
@@ -128,17 +127,17 @@ class Verifier:
         return struct.unpack_from(f"<{code}", self.data, at)[0]
 
     def verify(self) -> None:
-        """Raises FrontendError for what is no flatbuffer of a TFLite model."""
+        """Raise FrontendError unless the data are a flatbuffer of a TFLite model."""
         if len(self.data) < 8 or self.data[4:8] != IDENTIFIER:
             raise FrontendError(
                 f"{self.file}: expected a TFLite model, got {len(self.data)} bytes without the identifier TFL3"
             )
         self._stack.append((self._number("I", 0, "a root"), "Model", 0))
         while self._stack:
-            found = self._stack.pop()
-            if found not in self._done:
-                self._done.add(found)
-                self._table(*found)
+            entry = self._stack.pop()
+            if entry not in self._done:
+                self._done.add(entry)
+                self._table(*entry)
 
     def _table(self, at: int, kind: str, options: int) -> None:
         what = f"a table {kind}"
@@ -150,20 +149,20 @@ class Verifier:
         before = 0
         for slot in range((length - 4) // 2):
             offset = self._number("H", vtable + 4 + 2 * slot, what)
-            # Fields that come with a later schema are not looked at.
+            # Fields of a later schema are not checked.
             field = fields[slot] if slot < len(fields) else _BYTE
             if not offset:
                 before = 0
                 continue
-            needed = field.size if isinstance(field, Scalar) else 4
-            if offset < 4 or offset + needed > size:
+            alignment = field.size if isinstance(field, Scalar) else 4
+            if offset < 4 or offset + alignment > size:
                 raise self.fail(f"{what} whose field {slot} is outside of it")
-            if (at + offset) % needed:
-                raise self.fail(f"{what} whose field {slot} is at byte {at + offset}, no multiple of {needed}")
+            if (at + offset) % alignment:
+                raise self.fail(f"{what} whose field {slot} is at byte {at + offset}, no multiple of {alignment}")
             before = self._field(at + offset, field, f"field {slot} of {what}", before)
 
     def _field(self, at: int, field: Field, what: str, before: int) -> int:
-        """Check a field; what number it is, if it is a byte."""
+        """Check a field; return its number, if it is a byte, else 0."""
         if isinstance(field, Scalar):
             return self.data[at] if field.size == 1 else 0
         target = self._target(at, what)
@@ -171,8 +170,8 @@ class Verifier:
             case Vector():
                 length = self._vector(target, field.of.size if isinstance(field.of, Scalar) else 4, what)
                 if isinstance(field.of, Table):
-                    for place in range(length):
-                        entry = target + 4 + 4 * place
+                    for number in range(length):
+                        entry = target + 4 + 4 * number
                         self._stack.append((self._target(entry, what), field.of.kind, 0))
             case String():
                 length = self._vector(target, 1, what)
@@ -192,14 +191,14 @@ class Verifier:
         return 0
 
     def _target(self, at: int, what: str) -> int:
-        """Return the position that an offset leads to."""
+        """Return the position that an offset points to."""
         offset = self._number("I", at, what)
         if not offset:
             raise self.fail(f"{what} at byte {at} that leads to itself")
         return at + offset
 
     def _vector(self, at: int, size: int, what: str) -> int:
-        """The length of a vector."""
+        """Return the length of a vector."""
         length = self._number("I", at, what)
         if at + 4 + length * size > len(self.data):
             raise self.fail(f"{what} of {length} elements at byte {at} of {len(self.data)}")
@@ -209,5 +208,5 @@ class Verifier:
 
 
 def verify(data: bytes, file: str) -> None:
-    """Check the flatbuffer of a model; raises FrontendError when something in it is not where it should be."""
+    """Check the flatbuffer of a model; raises FrontendError for a damaged one."""
     Verifier(data, file).verify()

@@ -1,4 +1,4 @@
-"""Operators under another name: each serves as the one that it stands for, overload by overload."""
+"""Aliases of operators, overload by overload."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SAME: Mapping[str, str] = {
     "unsqueeze_copy": "unsqueeze",
     "view_copy": "view",
 }
-"""Operator of aten -> the one whose overloads are its own."""
+"""Operator of aten -> the operator with the same overloads."""
 _OVERLOADS: Mapping[str, str] = {
     "_reshape_alias.default": "view.default",
     "pdist.default": "_pdist_forward.default",
@@ -82,11 +82,11 @@ _OVERLOADS: Mapping[str, str] = {
     "searchsorted.Scalar": "searchsorted.Tensor",
     "bucketize.Scalar": "bucketize.Tensor",
 }
-"""Overload of aten -> the one that serves it, whose arguments have the same names."""
+"""Overload of aten -> the overload that replaces it, whose arguments have the same names."""
 
 
 def original_of(name: str) -> str | None:
-    """Return the overload that serves another, by their names in aten; None for one that has no other."""
+    """Return the overload that replaces an alias, by their names in aten; None for an overload that is no alias."""
     library, _, overload = name.partition(".")
     if library != "aten":
         return None
@@ -96,7 +96,7 @@ def original_of(name: str) -> str | None:
 
 
 def aliases_of(names: Iterable[str]) -> Iterator[str]:
-    """The names of all overloads that others serve, by those that have rows."""
+    """Yield the names of all aliases of overloads with rows."""
     kinds: dict[str, list[str]] = {}
     for name in names:
         operator, _, kind = name.removeprefix("aten.").partition(".")

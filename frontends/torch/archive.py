@@ -1,4 +1,4 @@
-"""The zip archive of a .pt2 file: its entries, checked before anything in them is believed. No pickle is ever read."""
+"""Reads the zip archive of a .pt2 file, whose entries are checked before use. No pickle is ever read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...support.errors import FrontendError
 from ...support.names import shortened, shown
 
 _LARGEST_DOCUMENT = 1 << 30
-"""Bytes of a JSON document: what it becomes in memory is many times as much."""
+"""The greatest number of bytes of a JSON document, which takes many times as many in memory."""
 _ENCRYPTED, _UTF8 = 1, 1 << 11
 _HEADER = struct.Struct("<4s2xH18xHH")
-"""What stands before an entry: a mark, flags, and the lengths of its name and of further fields."""
+"""The header of an entry: a mark, flags, and the lengths of its name and of extra fields."""
 _MARK = b"PK\x03\x04"
 SHOWN = 300
-"""Characters of a file that an error has."""
+"""The greatest number of characters of a file that an error shows."""
 _OLD = "serialized_exported_program.json"
 _AGAIN = "have torch.export.save of torch 2.8 or later write it again"
 
@@ -57,7 +57,7 @@ class Archive:
         return FrontendError(f"{self.file}: {text}")
 
     def _check(self, info: zipfile.ZipInfo, root: str) -> None:
-        """Complain about an entry that no exporter writes."""
+        """Raise FrontendError for an entry that no exporter writes."""
         name = info.filename
         parts = name.split("/")
         if ".." in parts or name.startswith("/") or "\\" in name or "\0" in name:
@@ -67,25 +67,25 @@ class Archive:
         if info.flag_bits & _ENCRYPTED:
             raise self.fail("entries that are not encrypted", repr(name))
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            result = f"'{name}' of {info.file_size} bytes in {info.compress_size}"
-            raise self.fail("entries that are stored, not compressed", result)
+            actual = f"'{name}' of {info.file_size} bytes in {info.compress_size}"
+            raise self.fail("entries that are stored, not compressed", actual)
 
     def _check_kind(self) -> None:
-        """Complain about archives of other kinds, by name."""
+        """Raise FrontendError for archives of other kinds, by name."""
         if "archive_format" in self._entries and self.read("archive_format").strip() == b"pt2":
             if (order := self.read("byteorder").strip() if "byteorder" in self._entries else b"little") != b"little":
                 raise self.fail("numbers in little-endian order", order.decode("utf-8", "replace"))
             return
         if {"data.pkl", "constants.pkl"} & self._entries.keys():
-            result = "pickled objects (torch.save, torch.jit.save), which are not read: they may run any code"
-            raise self.fail("a program written by torch.export.save", result)
+            actual = "pickled objects (torch.save, torch.jit.save), which are not read: they may run any code"
+            raise self.fail("a program written by torch.export.save", actual)
         raise self.fail("a .pt2 archive, with 'archive_format' pt2", "a zip file without")
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 
     def size(self, name: str) -> int:
-        """The bytes of an entry."""
+        """Return the number of bytes of an entry."""
         return self._info(name).file_size
 
     def _info(self, name: str) -> zipfile.ZipInfo:
@@ -94,22 +94,22 @@ class Archive:
         return self._entries[name]
 
     def read(self, name: str) -> bytes:
-        """The contents of an entry; raises FrontendError where there is none, or it is damaged."""
+        """Return the contents of an entry; raises FrontendError for a missing or damaged entry."""
         return bytes(self.view(name))
 
     def view(self, name: str) -> memoryview:
-        """The contents of an entry as they lie in the file, which nothing copies; raises as `read`."""
+        """Return the contents of an entry without a copy; raises as `read`."""
         info = self._info(name)
         header = bytes(self._data[info.header_offset : info.header_offset + _HEADER.size])
         if len(header) != _HEADER.size:
             raise self.fail(f"a readable entry '{name}'", "one that begins behind the end of the file")
-        mark, flags, called, extra = _HEADER.unpack(header)
+        mark, flags, name_length, extra_length = _HEADER.unpack(header)
         start = info.header_offset + _HEADER.size
-        stored = bytes(self._data[start : start + called])
-        name_there = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437", "replace")
-        if mark != _MARK or flags & _ENCRYPTED or stored != name_there:
+        stored = bytes(self._data[start : start + name_length])
+        expected_name = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437", "replace")
+        if mark != _MARK or flags & _ENCRYPTED or stored != expected_name:
             raise self.fail(f"a readable entry '{name}'", "another one in its place")
-        data = self._data[start + called + extra : start + called + extra + info.file_size]
+        data = self._data[start + name_length + extra_length : start + name_length + extra_length + info.file_size]
         if len(data) != info.file_size:
             raise self.fail(f"{info.file_size} bytes in '{name}'", str(len(data)))
         if zlib.crc32(data) != info.CRC:
@@ -117,21 +117,21 @@ class Archive:
         return data
 
     def document(self, name: str) -> Mapping[str, Any]:
-        """The JSON object in an entry."""
+        """Return the JSON object in an entry."""
         if self.size(name) > _LARGEST_DOCUMENT:
             raise self.fail(f"a JSON document of at most {_LARGEST_DOCUMENT} bytes in '{name}'", str(self.size(name)))
         try:
-            result: object = json.loads(self.read(name))
+            parsed: object = json.loads(self.read(name))
         except RecursionError as error:
             raise self.fail(f"a JSON document in '{name}'", "one that nests too deeply") from error
         except ValueError as error:
             raise self.fail(f"a JSON document in '{name}'", f"none: {error}") from error
-        if not isinstance(result, dict):
-            raise self.fail(f"a JSON object in '{name}'", type(result).__name__)
-        return cast("dict[str, Any]", result)
+        if not isinstance(parsed, dict):
+            raise self.fail(f"a JSON object in '{name}'", type(parsed).__name__)
+        return cast("dict[str, Any]", parsed)
 
     def model(self) -> str:
-        """The name of the entry with the program."""
+        """Return the name of the entry with the program."""
         models = [name for name in self._entries if name.startswith("models/") and name.endswith(".json")]
         if "models/model.json" in models:
             return "models/model.json"

@@ -1,4 +1,4 @@
-"""The steps of a program: calls of operators, the values among their arguments, and what a program keeps."""
+"""The steps of a program: calls of operators, and the values among their arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .schema import Argument, Graph, Name, ScalarType, TensorMeta, Unread
 
 @dataclass(frozen=True)
 class At:
-    """An argument that is a value: the place of it among the inputs of the step."""
+    """An argument that is an input of the step."""
 
     index: int
     number: bool = False
@@ -27,27 +27,27 @@ class Call(ModelNode):
 
     arguments: Mapping[str, Operand]
     metas: Sequence[TensorMeta | None]
-    """Of the outputs, what the exporter knew."""
+    """The exporter's metadata of the outputs."""
     operands: Sequence[TensorMeta | None] = ()
-    """Of the inputs, what the exporter knew."""
+    """The exporter's metadata of the inputs."""
     in_place: bool = False
-    """True if the first value keeps its shape and element type: its new contents are the result."""
+    """True if the result is new contents of the first value, in its shape and element type."""
 
 
 def values_in(arguments: Mapping[str, Argument]) -> list[str]:
-    """The names of the values in arguments, each once, in order."""
-    result: dict[str, None] = {}
+    """Return the names of the values in arguments, each once, in order."""
+    names: dict[str, None] = {}
 
     def visit(value: Argument) -> None:
         if isinstance(value, Name):
-            result[value.name] = None
+            names[value.name] = None
         elif isinstance(value, tuple):
             for item in value:
                 visit(item)
 
     for value in arguments.values():
         visit(value)
-    return list(result)
+    return list(names)
 
 
 def placed(value: Argument, order: Mapping[str, int]) -> Operand:

@@ -1,7 +1,7 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""A graph of ATen operators in memory as a program: torch writes its graph as into a file, its weights stay in memory.
+"""A graph of ATen operators in memory as a program: torch serialises the graph, and its weights stay in memory.
 
-The graph is one of torch.fx whose nodes say in `meta["val"]` what they give, as those that `aot_autograd` makes do.
+It is a graph of torch.fx whose nodes have example results in `meta["val"]`, as in graphs of `aot_autograd`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Captured:
     graph: Any
     """A `torch.fx.GraphModule` without side effects, whose placeholders are tensors."""
     weights: Mapping[str, Array] = field(default_factory=dict)
-    """The values of weights, by the names that the module has for them."""
+    """The values of weights, by their names in the module."""
     targets: Mapping[str, str] = field(default_factory=dict)
     """Placeholder that is a weight -> its name among `weights`."""
     file: str = "<memory>"
 
     def document(self) -> Mapping[str, Any]:
-        """The graph as the document that an archive would have."""
+        """Return the graph as the JSON document of an archive."""
         import torch
         from torch._export.serde import schema, serialize
         from torch.export import graph_signature as signature
@@ -55,7 +55,7 @@ class Captured:
 
 
 def _argument(signature: Any, node: Any) -> Any:
-    """The output that a node is."""
+    """Return the output spec's argument for a node."""
     import torch
 
     kinds = {torch.SymInt: signature.SymIntArgument, torch.SymBool: signature.SymBoolArgument}
@@ -63,7 +63,7 @@ def _argument(signature: Any, node: Any) -> Any:
 
 
 def _ranges(graph: Any) -> dict[str, dict[str, int | None]]:
-    """The least and the greatest value of each symbol in the sizes of a graph's inputs."""
+    """Return the least and the greatest value of each symbol in the sizes of a graph's inputs."""
     import torch
 
     ranges: dict[str, dict[str, int | None]] = {}
@@ -80,6 +80,6 @@ def _ranges(graph: Any) -> dict[str, dict[str, int | None]]:
 
 
 def _bounded(high: Any) -> int | None:
-    """The greatest value of a symbol; None where there is none that 64 bits hold."""
+    """Return the greatest value of a symbol; None if it does not fit in 64 bits."""
     finite = getattr(high, "is_finite", False) and getattr(high, "is_Integer", False)
     return int(high) if finite and int(high) < 1 << 62 else None

@@ -1,7 +1,7 @@
-"""Values of a program and what they contain: writes make new ones, and views of what was written to are made again.
+"""Tracks the contents of a program's values: writes make new values, and views of written tensors are recomputed.
 
-A value that is written to gets a new name at each write. What it is a view of gets the changed part put back, by a
-step that belongs to the write; other views of that are made again where they are read, by the view's own step.
+A value gets a new name at each write. If it is a view, a step that belongs to the write puts the changed part back into
+the whole; the view's own step recomputes other views of the whole where they are read.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ class Made:
     node: Node
     call: Call
     names: Mapping[str, str]
-    """The values that the node's arguments stand for."""
+    """Argument of the node -> its value."""
     output: tuple[int, int]
-    """Which of the node's outputs it is: its number, and that among a list."""
+    """The number of its output of the node, and the number in that output's list."""
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """A result of a branch or loop that may be, at a call, the same tensor as others."""
+    """A result of a branch or loop that may be the same tensor as other values."""
 
     versions: Mapping[str, int]
-    """These others, which are no views, each with the number of writes to it so far."""
+    """The other values, which are not views, each with the number of writes to it so far."""
 
 
 class Contents(ABC):
-    """The steps of the region that is being made, and what each value contains there."""
+    """The steps of the region under construction, and the contents of each value in it."""
 
     def __init__(self, file: str):
         self.file, self.constants = file, Constants()
@@ -59,18 +59,18 @@ class Contents(ABC):
         self.metas: dict[str, TensorMeta] = {}
         self.made: dict[str, Made] = {}
         self.same: dict[str, str] = {}
-        """A result of a write -> what was written to."""
+        """Result of a write -> the value that was written to."""
         self.version: dict[str, int] = {}
-        """The number of writes to a value that is no view."""
+        """The number of writes to each value that is not a view."""
         self.current: dict[str, tuple[str, int]] = {}
-        """The name of a value's contents, and the write that they come from."""
+        """The name of each value's contents, and the number of the write that they come from."""
         self.joined: dict[str, Joined] = {}
         self.entered: dict[str, str] = {}
-        """What a loop carries or scans, as its body has it -> the value that it is the same tensor as at first."""
+        """Carried or scanned value in the body of a loop -> the value that it is the same tensor as at first."""
         self.lost: dict[str, str] = {}
-        """Values that loops write to under other names -> the layer that does: what they contain is not known."""
+        """Value of unknown contents, which a loop writes to under another name -> the layer of the loop."""
         self._used: dict[str, int] = {}
-        """Names of values, and of each the number of others that begin with it."""
+        """Name of a value -> the number of names derived from it."""
 
     def fail(self, where: str, expected: str, actual: str) -> FrontendError:
         parts = (shortened(shown(part), SHOWN) for part in (where, expected, actual))
@@ -79,36 +79,36 @@ class Contents(ABC):
     # Names.
 
     def fresh(self, name: str) -> str:
-        """Return a name that no value of the program has, nor any other answer."""
-        wanted = name
-        while wanted in self.current or wanted in self.same or wanted in self._used:
+        """Return a name that no value of the program has, different at each call."""
+        unused_name = name
+        while unused_name in self.current or unused_name in self.same or unused_name in self._used:
             self._used[name] = count = self._used.get(name, 0) + 1
-            wanted = f"{name}:{count}"
-        self._used.setdefault(wanted, 0)
-        return wanted
+            unused_name = f"{name}:{count}"
+        self._used.setdefault(unused_name, 0)
+        return unused_name
 
     def define(self, name: str) -> None:
-        """Note a value that is no view."""
+        """Record a value that is not a view."""
         self.current[name] = (name, 0)
 
     def resolved(self, name: str, names: Mapping[str, str], where: str) -> str:
-        """Return the value that a name of a graph stands for; raises FrontendError, about `where`, for none."""
+        """Return the value of a name in a graph; raises FrontendError, about `where`, for an unknown name."""
         if name not in names:
             raise self.fail(where, "a value that an input is or a node before gives", f"'{name}'")
-        result = names[name]
-        while result in self.same:
-            result = self.same[result]
-        return result
+        resolved_name = names[name]
+        while resolved_name in self.same:
+            resolved_name = self.same[resolved_name]
+        return resolved_name
 
     def unused(self, name: str, names: Mapping[str, str], where: str) -> str:
-        """A name of the whole program for a value of a graph, where it must be new."""
+        """Return a name in the whole program for a new value of a graph; raises FrontendError for a known value."""
         if name in (names.maps[0] if isinstance(names, ChainMap) else names):
             raise self.fail(where, "names of values that differ", f"two called '{name}'")
         return self.fresh(name)
 
-    def constant(self, value: float, wanted: str) -> str:
-        """The name of a constant that is a number."""
-        name = self.fresh(wanted)
+    def constant(self, value: float, stem: str) -> str:
+        """Add a constant that is a number; return its name."""
+        name = self.fresh(stem)
         self.constants.sources[name] = held(np.asarray(value))
         self.define(name)
         return name
@@ -117,11 +117,11 @@ class Contents(ABC):
 
     @abstractmethod
     def nodes(self, graph: Graph, names: MutableMapping[str, str], outer: Outer) -> None:
-        """Add the steps of a graph, whose values have the names in `names`; it gets those of results."""
+        """Add the steps of a graph, whose values have the names in `names`, and add the names of results to it."""
 
     @contextmanager
     def inside(self, region: Region) -> Generator[None]:
-        """Make the steps of a body; what it leaves of values around it is forgotten behind it."""
+        """Add the next steps to a body; its changes of outer values are forgotten after it."""
         saved = self.steps, self.current, self.version
         self.steps, self.current, self.version = region.steps, dict(self.current), dict(self.version)
         yield
@@ -130,13 +130,13 @@ class Contents(ABC):
     # Reading.
 
     def root(self, name: str) -> str:
-        """Return what a value is a view of, or of which it is another name."""
+        """Return the value that another value is a view of, or another name for."""
         while name in self.made or name in self.same:
             name = self.made[name].whole if name in self.made else self.same[name]
         return name
 
     def read(self, name: str, reader: str = "") -> str:
-        """The name of a value's contents now; a view of what was written to since is made again."""
+        """Return the name of a value's current contents; a view of a tensor that has been written to is recomputed."""
         chain: list[str] = []
         root = self.root(name)
         self._check_known(root, name, reader)
@@ -154,7 +154,7 @@ class Contents(ABC):
             self.current[new] = (new, version)
             metas = [self.metas.get(view) if item else None for item in group]
             call = replace(view_of.call, metas=metas)
-            # Its sizes are those it had; only the whole has new contents.
+            # The sizes of the view stay the same; only the whole has new contents.
             values = values_in(view_of.node.arguments)
             whole = viewed(view_of.node, VIEWS[operator_of(view_of.node)].of)
             inputs = tuple(
@@ -168,7 +168,7 @@ class Contents(ABC):
         return self.current[name][0] if not chain else self.current[chain[0]][0]
 
     def _check_known(self, root: str, name: str, reader: str) -> None:
-        """Complain of a value that a write under another name may have changed."""
+        """Raise FrontendError for a value that a write under another name may have changed."""
         if (layer := self.lost.get(root)) is not None:
             expected = f"a value of its own where '{layer}' writes to what it carries"
             raise self.fail(reader or f"'{name}'", expected, f"'{root}', which is read elsewhere, too")
@@ -180,13 +180,13 @@ class Contents(ABC):
 
     # Writing.
 
-    def step(self, call: Call, own: Mapping[str, str], node: Node, outputs: tuple[str, ...]) -> None:
-        """Add the step of a node, whose values have the names in `own`."""
-        inputs = tuple(self.read(own[name], call.layer) for name in values_in(node.arguments))
+    def step(self, call: Call, value_names: Mapping[str, str], node: Node, outputs: tuple[str, ...]) -> None:
+        """Add the step of a node, whose values have the names in `value_names`."""
+        inputs = tuple(self.read(value_names[name], call.layer) for name in values_in(node.arguments))
         self.steps.append(Step(inputs, outputs, call.layer, "", source=call))
 
-    def write(self, node: Node, call: Call, own: Mapping[str, str], target: str) -> None:
-        """The step that computes new contents, and those that put them into what the target is a view of."""
+    def write(self, node: Node, call: Call, value_names: Mapping[str, str], target: str) -> None:
+        """Add the step that computes new contents, and the steps that put them into the tensor that is viewed."""
         chain = [target]
         while chain[-1] in self.made:
             chain.append(self.made[chain[-1]].whole)
@@ -195,14 +195,16 @@ class Contents(ABC):
             self._refuse(call, f"one to '{root}', which is another tensor from call to call")
         if root in self.entered:
             self.lost[self.root(self.entered[root])] = call.layer
-        before = [self.read(name, call.layer) for name in reversed(chain)][::-1]
+        old_contents = [self.read(name, call.layer) for name in reversed(chain)][::-1]
         version = self.version.get(root, 0) + 1
         new = self.fresh(f"{target}@{version}")
         meta = self.metas.get(target)
-        self.step(replace(call, op_type=functional(call.op_type), in_place=True, metas=[meta]), own, node, (new,))
+        self.step(
+            replace(call, op_type=functional(call.op_type), in_place=True, metas=[meta]), value_names, node, (new,)
+        )
         self.current[new] = (new, version)
         contents = [new]
-        for part, whole, old in zip(chain, chain[1:], before[1:], strict=False):
+        for part, whole, old in zip(chain, chain[1:], old_contents[1:], strict=False):
             view_of = self.made[part]
             view = VIEWS[operator_of(view_of.node)]
             if view.scattered is None:
@@ -226,7 +228,7 @@ class Contents(ABC):
         whole: str,
         version: int,
     ) -> str:
-        """The whole with a new part."""
+        """Add the step that puts a new part into the whole; return the name of the new whole."""
         op_type, extra = scattered
         operand = values_in(extra)
         order = {name: at + 2 for at, name in enumerate(operand)}
@@ -241,7 +243,7 @@ class Contents(ABC):
 
 
 def viewed(node: Node, of: str) -> Argument:
-    """The argument that a result is a view of."""
+    """Return the argument that a result is a view of."""
     return node.arguments.get(of) or next(iter(node.arguments.values()), None)
 
 

@@ -1,6 +1,6 @@
 """The context of a converter: one call of an ATen operator, whose arguments have the names of its schema.
 
-An exported program leaves out what equals the default, so that each question here comes with that default.
+An exported program leaves out arguments that equal their defaults, so that the methods here take the defaults.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ HINTS: Mapping[str, str] = {
     "sparse": "of gradients",
     "sparse_grad": "of gradients",
 }
-"""Arguments of operators that do not change what is computed, each with the reason."""
+"""Arguments of operators that do not change the results, each with the reason."""
 _OF_AXES = frozenset(("dim", "descending", "keepdim", "largest", "exclusive"))
-"""Arguments that do not change what is computed of a scalar, which torch takes for a row of one."""
+"""Arguments that do not change the results for a scalar, which torch treats as a vector of one element."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -56,17 +56,17 @@ class Context(context.Context):
     call: Call
 
     def argument(self, name: str) -> Operand:
-        """An argument as it stands; None where it is left out."""
+        """Return an argument of the call; None where it is left out."""
         self.asked.attributes.add(name)
         return self.call.arguments.get(name)
 
     def arguments(self) -> Mapping[str, Operand]:
-        """All arguments that are not left out, by name."""
+        """Return all present arguments, by name."""
         self.asked.attributes.update(self.call.arguments)
         return self.call.arguments
 
     def parts(self) -> Iterator[NodePart]:
-        """The arguments, but for tensors that were asked for by their places among the inputs.
+        """Yield the arguments, except tensors that were read by their index among the inputs.
 
         A program leaves out arguments that have their defaults.
         """
@@ -87,7 +87,7 @@ class Context(context.Context):
         return isinstance(first, At) and self.inputs[first.index] is not None and self.shape(first.index) == ()
 
     def given(self, name: str) -> bool:
-        """Return whether an argument is there, and not None."""
+        """Return whether an argument is present and not None."""
         return self.argument(name) is not None
 
     # Tensors.
@@ -99,22 +99,22 @@ class Context(context.Context):
         return [index for index in self.places(name) if index is not None]
 
     def at(self, name: str) -> int:
-        """The place among the inputs of an argument, which must be a value."""
+        """Return the index among the inputs of an argument, which must be a tensor."""
         operand = self.argument(name)
         if not isinstance(operand, At):
             self.fail(f"a tensor as '{name}'", "none" if operand is None else repr(operand))
         return operand.index
 
     def of(self, name: str) -> SSAValue:
-        """An argument as a relay value."""
+        """Return an argument as a relay value."""
         return self.value(self.at(name))
 
     def term(self, name: str) -> Term:
-        """An argument, to compute with."""
+        """Return an argument as a term."""
         return Term(self, self.of(name))
 
     def optional(self, name: str) -> SSAValue | None:
-        """An argument as a relay value; None where it is left out."""
+        """Return an argument as a relay value; None where it is left out."""
         return self.of(name) if self.given(name) else None
 
     def shape_of(self, name: str) -> tuple[int, ...]:
@@ -124,21 +124,21 @@ class Context(context.Context):
         return self.dtype(self.at(name))
 
     def places(self, name: str) -> list[int | None]:
-        """The places among the inputs of an argument that is a list of tensors, some of them None."""
+        """Return the indices among the inputs of an argument that is a list of tensors, some of them None."""
         operand = self.argument(name)
         if not isinstance(operand, tuple) or not all(item is None or isinstance(item, At) for item in operand):
             self.fail(f"a list of tensors as '{name}'", repr(operand))
         return [item.index if isinstance(item, At) else None for item in operand]
 
     def list_of(self, name: str) -> list[SSAValue]:
-        """An argument that is a list of tensors."""
-        result = [self.value(position) for position in self.places(name) if position is not None]
-        return result
+        """Return an argument that is a list of tensors."""
+        values = [self.value(position) for position in self.places(name) if position is not None]
+        return values
 
     # Numbers.
 
     def number(self, name: str, default: T = None) -> Size | float | T:
-        """An argument that is a number, whose value must be known at import, or one that sizes of the call decide."""
+        """Return an argument that is a number, which must be known at import, or a function of the call's sizes."""
         operand = self.argument(name)
         if operand is None:
             return default
@@ -151,7 +151,7 @@ class Context(context.Context):
         return number
 
     def stated(self, name: str) -> Any:
-        """An argument as Python has it; of a tensor the number in it, which must be known at import, or a size."""
+        """Return an argument as a value of Python; a tensor as its number, which must be known at import, or a size."""
         operand = self.argument(name)
         if isinstance(operand, tuple):
             return tuple(self._resolved(item, name) for item in operand)
@@ -168,14 +168,14 @@ class Context(context.Context):
         return self.size(operand.index, name)
 
     def whole(self, value: Any) -> int | None:
-        """Return a whole number, as truth values are, too."""
+        """Return a whole number; a boolean counts as one."""
         return int(value) if isinstance(value, bool) else super().whole(value)
 
     def real(self, value: Any) -> float | None:
         return float(value) if isinstance(value, bool) else super().real(value)
 
     def items(self, value: Any, count: int | None) -> Sequence[Any] | None:
-        """Return a list, of which one number stands for all."""
+        """Return a list of `count` items; a list of one item is repeated."""
         items = super().items(value, count)
         return items * count if isinstance(items, tuple) and count and len(items) == 1 else items
 
@@ -187,7 +187,7 @@ class Context(context.Context):
     # Axes.
 
     def axis(self, name: str, rank: int, default: int | None = None) -> int:
-        """An argument that is an axis, made non-negative; a scalar has one."""
+        """Return an argument that is an axis, counted from 0; a scalar has one axis."""
         return self.axis_in(self.int(name, default), rank, name)
 
     def axis_in(self, axis: int, rank: int, name: str = "dim") -> int:
@@ -201,10 +201,10 @@ class Context(context.Context):
 
     @property
     def output_count(self) -> int:
-        """The number of values that the call gives."""
+        """Return the number of results of the call."""
         return len(self.call.metas)
 
 
 def named(dtype: np.dtype[Any]) -> str:
-    """The name of an element type as relay has it."""
+    """Return relay's name of an element type."""
     return dtype.name

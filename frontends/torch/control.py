@@ -1,7 +1,7 @@
-"""Branches and loops of a program: steps whose bodies are regions of their own.
+"""Makes branches and loops, the steps whose bodies are regions of their own.
 
-A graph that a node runs sees the values around it, and takes those that the node gives it. Values around it that it
-writes to leave the step as results, too; a loop carries them.
+A graph that a node runs sees outer values, and has the node's operands as inputs. Outer values that it writes to are
+results of the step, too, and a loop carries them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Body:
 
     region: Region
     results: list[str]
-    """The values that it leaves, before they are read."""
+    """Its results, before they are read."""
     written: dict[str, str]
-    """Values around it that it writes to, or an iteration before may have -> what they contain in the end."""
+    """Outer value that it, or an earlier iteration, writes to -> the value's contents at the end."""
 
 
 Bodies = dict[str, Body]
@@ -35,7 +35,7 @@ Bodies = dict[str, Body]
 
 @dataclass(eq=False)
 class Control:
-    """A node that chooses or repeats what graphs say. `names` are those of values around it."""
+    """A node that chooses between graphs or repeats them. `names` are those of outer values."""
 
     builder: Contents
     node: Node
@@ -59,16 +59,16 @@ class Control:
         return graphs
 
     def operands(self, count: int) -> list[Argument]:
-        """The arguments that are no graphs; lists at the end may be left out."""
+        """Return the arguments that are not graphs; lists at the end may be left out."""
         values = [value for value in self.node.arguments.values() if not isinstance(value, Graph)]
         return [*values, *[()] * (count - len(values))][:count]
 
     def several(self, value: Argument) -> list[str]:
-        """The values that an argument lists."""
+        """Return the values in an argument that is a list."""
         return [self.value(item) for item in (value if isinstance(value, tuple) else (value,))]
 
     def value(self, value: Argument) -> str:
-        """The value that an argument is; a number becomes a constant."""
+        """Return the value of an argument; a number becomes a constant."""
         if isinstance(value, Name):
             return self.builder.resolved(value.name, self.names, self.node.where)
         if not isinstance(value, bool | int | float):
@@ -88,33 +88,33 @@ class Control:
         around: Sequence[str] = (),
         changed: Sequence[str] = (),
     ) -> Body:
-        """The region of a graph.
+        """Return the region of a graph.
 
-        operands: of the graph's first inputs, which are inputs of the region, what they are at first; "" for one that
-        is nothing around the node. around: the values that its other inputs are.
-        changed: values around it that an iteration before may have written to, which are inputs of the region, too.
+        operands: the initial values of the graph's first inputs, which are inputs of the region; "" for an input
+        without an outer value. around: the outer values of its other inputs.
+        changed: outer values that an earlier iteration may have written to, which are inputs of the region, too.
         """
         builder = self.builder
         if len(graph.inputs) != len(operands) + len(around):
             self.fail(f"{len(operands) + len(around)} inputs of its graph '{role}'", str(len(graph.inputs)))
         inputs = [value.name if isinstance(value, Name) else "" for value in graph.inputs]
-        entering = [builder.fresh(name or self.node.name) for name in inputs[: len(operands)]]
+        arguments = [builder.fresh(name or self.node.name) for name in inputs[: len(operands)]]
         states = {root: builder.fresh(root) for root in changed}
-        region = Region((*entering, *states.values()), (), [], {}, builder.region)
-        around_it, versions = builder.current, dict(builder.version)
+        region = Region((*arguments, *states.values()), (), [], {}, builder.region)
+        outer_current, versions = builder.current, dict(builder.version)
         with builder.inside(region):
-            for name, wanted, first in zip(entering, inputs, operands, strict=False):
+            for name, input_name, initial in zip(arguments, inputs, operands, strict=False):
                 builder.define(name)
-                if wanted in graph.tensors:
-                    builder.metas[name] = graph.tensors[wanted]
-                if first:
-                    builder.entered[name] = first
+                if input_name in graph.tensors:
+                    builder.metas[name] = graph.tensors[input_name]
+                if initial:
+                    builder.entered[name] = initial
             for root, name in states.items():
                 versions[root] = builder.version[root] = versions.get(root, 0) + 1
                 builder.current[root] = builder.current[name] = (name, versions[root])
                 if root in builder.metas:
                     builder.metas[name] = builder.metas[root]
-            inner = {name: own for name, own in zip(inputs, (*entering, *around), strict=True) if name}
+            inner = {name: value_name for name, value_name in zip(inputs, (*arguments, *around), strict=True) if name}
             names = ChainMap(inner, dict(self.names))
             builder.nodes(graph, names, self.outer.inside(self.node, role))
             results: list[str] = []
@@ -123,7 +123,7 @@ class Control:
                 results.append(builder.resolved(value.name, names, graph.where) if named else self.value(value))
             region.outputs = tuple(self.read(results))
             written = [
-                root for root, at in builder.version.items() if root in around_it and at != versions.get(root, 0)
+                root for root, at in builder.version.items() if root in outer_current and at != versions.get(root, 0)
             ]
             return Body(region, results, {root: builder.current[root][0] for root in (*changed, *written)})
 
@@ -132,46 +132,46 @@ class Control:
         kind: str,
         inputs: Sequence[str],
         bodies: Bodies,
-        leaving: Sequence[Body],
+        sources: Sequence[Body],
         changed: Sequence[str],
         kept: int = 0,
         attributes: Mapping[str, Any] | None = None,
     ) -> list[str]:
         """Add a step; return the names of its results.
 
-        leaving: the bodies that results may come from. changed: values around the step that are others after it; these
-        are results, too, before the last `kept` ones.
+        sources: the bodies that results may come from. changed: outer values that the step changes, which are results,
+        too, before the last `kept` results.
         """
         builder = self.builder
         names = [name for group in self.node.outputs for name in group]
-        counts = {len(body.results) for body in leaving}
+        counts = {len(body.results) for body in sources}
         if len(counts) > 1 or len(names) > min(counts):
             self.fail(f"{len(names)} results of each graph", ", ".join(map(str, sorted(counts))))
         outputs = [builder.unused(name, self.names, self.node.where) if name else "" for name in names]
         outputs += [""] * (min(counts) - len(outputs))
-        after = [builder.fresh(f"{root}@{builder.version.get(root, 0) + 1}") for root in changed]
-        for root, name in zip(changed, after, strict=True):
+        new_names = [builder.fresh(f"{root}@{builder.version.get(root, 0) + 1}") for root in changed]
+        for root, name in zip(changed, new_names, strict=True):
             version = builder.version[root] = builder.version.get(root, 0) + 1
             builder.current[root] = builder.current[name] = (name, version)
-        self._join(outputs, leaving)
+        self._join(outputs, sources)
         first = len(outputs) - kept
-        everything = (*outputs[:first], *after, *outputs[first:])
-        call = replace(self.call, metas=[builder.metas.get(name) for name in everything])
+        all_outputs = (*outputs[:first], *new_names, *outputs[first:])
+        call = replace(self.call, metas=[builder.metas.get(name) for name in all_outputs])
         regions = {role: body.region for role, body in bodies.items()}
-        builder.steps.append(Step(tuple(inputs), everything, call.layer, kind, regions, attributes or {}, call))
+        builder.steps.append(Step(tuple(inputs), all_outputs, call.layer, kind, regions, attributes or {}, call))
         return outputs[: len(names)]
 
-    def _join(self, outputs: Sequence[str], leaving: Sequence[Body]) -> None:
-        """Note which results may be, at a call, the same tensor as a value around the step, or as each other."""
+    def _join(self, outputs: Sequence[str], sources: Sequence[Body]) -> None:
+        """Record the results that may be the same tensor as an outer value, or as each other."""
         builder = self.builder
-        roots = [[builder.root(name) for name in body.results] for body in leaving]
+        roots = [[builder.root(name) for name in body.results] for body in sources]
         for at, name in enumerate(outputs):
             if not name:
                 continue
             builder.define(name)
-            mine = [body[at] for body in roots]
-            mine += [builder.root(builder.entered[root]) for root in mine if root in builder.entered]
-            others = {root: builder.version.get(root, 0) for root in mine if root in builder.current}
+            own_roots = [body[at] for body in roots]
+            own_roots += [builder.root(builder.entered[root]) for root in own_roots if root in builder.entered]
+            others = {root: builder.version.get(root, 0) for root in own_roots if root in builder.current}
             if others or any(body.count(body[at]) > 1 for body in roots):
                 builder.joined[name] = Joined(others)
 
@@ -188,9 +188,9 @@ class Control:
             "else_branch": self.body(other, "false", (), around),
         }
         changed = list(dict.fromkeys(root for body in bodies.values() for root in body.written))
-        before = self.builder.current
+        current = self.builder.current
         for body in bodies.values():
-            body.region.outputs += tuple(body.written.get(root, before[root][0]) for root in changed)
+            body.region.outputs += tuple(body.written.get(root, current[root][0]) for root in changed)
         return self.leave("If", chosen, bodies, [*bodies.values()], changed)
 
     def iterate(self) -> list[str]:
@@ -199,16 +199,16 @@ class Control:
         carried, others = (self.several(value) for value in self.operands(2))
 
         def attempt(changed: Sequence[str]) -> Bodies:
-            truth = self.body(condition, "cond", carried, others, changed)
-            if truth.written.keys() - set(changed) or len(truth.results) != 1:
+            condition_body = self.body(condition, "cond", carried, others, changed)
+            if condition_body.written.keys() - set(changed) or len(condition_body.results) != 1:
                 self.fail("a condition of one result that writes to nothing around it", "another")
-            return {"cond": truth, "body": self.body(repeated, "body", carried, others, changed)}
+            return {"cond": condition_body, "body": self.body(repeated, "body", carried, others, changed)}
 
         return self._looped("While", self.read(carried), attempt, len(carried))
 
     def count(self) -> list[str]:
-        """`loop(trips, condition, body, carried)`: the body takes the number of the iteration and what is carried, and
-        leaves a condition and that."""
+        """`loop(trips, condition, body, carried)`: the body takes the iteration number and the carried values, and
+        returns a condition and new carried values."""
         (repeated,) = self.graphs(1)
         trips, condition, operands = self.operands(3)
         carried = self.several(operands)
@@ -246,45 +246,45 @@ class Control:
     def _looped(
         self, kind: str, inputs: list[str], attempt: Callable[[Sequence[str]], Bodies], carried: int, scanned: int = 0
     ) -> list[str]:
-        """Add a loop, whose bodies are made again until all that they write to around them is carried, too."""
+        """Add a loop, whose bodies are rebuilt until all outer values that they write to are carried, too."""
         builder = self.builder
         changed: list[str] = []
         while True:
-            lost = len(builder.lost)
+            lost_count = len(builder.lost)
             bodies = attempt(changed)
             body = bodies["body"]
-            more = [root for root in body.written if root not in changed]
-            if not more and len(builder.lost) == lost:
+            new_changes = [root for root in body.written if root not in changed]
+            if not new_changes and len(builder.lost) == lost_count:
                 break
-            changed += more
+            changed += new_changes
         kept = len(body.results) - carried
         if kept < 0 or (kept and kind != "Scan"):
             self.fail(f"{carried} results of its body", str(len(body.results)))
         written = [body.written[root] for root in changed]
         outputs, first = body.region.outputs, len(body.region.outputs) - kept
         body.region.outputs = (*outputs[:first], *written, *outputs[first:])
-        before = [builder.current[root][0] for root in changed]
+        initial = [builder.current[root][0] for root in changed]
         first = len(inputs) - scanned
         attributes: dict[str, Any] = {}
         if kind == "Scan":
-            left = [self._open_type(name) for name in body.results[carried:]]
-            attributes = {"num_scan_inputs": scanned, "batched": False, "scan_types": left}
-        entering = [*inputs[:first], *before, *inputs[first:]]
-        return self.leave(kind, entering, bodies, [body], changed, kept, attributes)
+            scan_types = [self._open_type(name) for name in body.results[carried:]]
+            attributes = {"num_scan_inputs": scanned, "batched": False, "scan_types": scan_types}
+        all_inputs = [*inputs[:first], *initial, *inputs[first:]]
+        return self.leave(kind, all_inputs, bodies, [body], changed, kept, attributes)
 
     def _open_type(self, name: str) -> tuple[tuple[int, ...], Any]:
-        """Return shape and dtype of a result after no iteration at all: an unknown extent is 0."""
+        """Return the shape and dtype of a result after zero iterations: an unknown extent is 0."""
         meta = self.builder.metas.get(name, TensorMeta(7, (), ()))
         shape = tuple(size if isinstance(size, int) else 0 for size in meta.sizes)
         return shape, dtype_of(meta.dtype, f"result '{name}' of '{self.call.layer}'")
 
 
 def flat(values: Sequence[Argument]) -> list[Argument]:
-    """The values of arguments some of which are lists."""
-    result: list[Argument] = []
+    """Return arguments with the items of lists in the place of the lists."""
+    items: list[Argument] = []
     for value in values:
-        result += value if isinstance(value, tuple) else (value,)
-    return result
+        items += value if isinstance(value, tuple) else (value,)
+    return items
 
 
 _HIGHER = "torch.ops.higher_order."
@@ -296,4 +296,4 @@ CONTROL: Mapping[str, Callable[[Control], list[str]]] = {
     f"{_HIGHER}map_impl": Control.map,
     "whence.loop": Control.count,
 }
-"""Operator -> what it becomes. `whence.loop` is TorchScript's `prim::Loop`."""
+"""Operator -> the method that adds its steps. `whence.loop` is TorchScript's `prim::Loop`."""

@@ -1,4 +1,4 @@
-"""Exported programs as the importer takes them: calls of operators, and what the exporter knew of their results."""
+"""The format `torch` of the importer: calls of operators, and the exporter's metadata of their results."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from .tensors import DTYPES, dtype_of
 def open_model(
     model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
 ) -> Model:
-    """Read and check a program; raises FrontendError when it is none, damaged or uses unsupported operators.
+    """Read and check a program; raises FrontendError for damaged and other files, and for unsupported operators.
 
-    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    keep: whether buffers that a call changes are inputs and outputs (`Model.states`), to be kept for the next call.
     """
     return model_of(load(model, keep, custom_ops))
 
@@ -74,7 +74,7 @@ def _fields(model: Model, node: Call) -> dict[str, Any]:
 
 
 def _label(model: Model, name: str, node: Call) -> str:
-    """An input or weight is `<layer>.<tensor>` for a layer that reads it, of a weight the last part of its name."""
+    """Return `<layer>.<tensor>`, the label of an input or weight for a layer that reads it."""
     return f"{node.layer}.{name.rpartition('.')[2]}"
 
 
@@ -83,7 +83,7 @@ def _operator_names(node: Call) -> tuple[str, ...]:
 
 
 def converter_of(model: Model, node: Call) -> Converter[Context] | None:
-    """Return the converter of a call: its row, and behind it what holds for all that compute late, or in place."""
+    """Return the converter of a call: its row, and for arithmetic and writes the code around it."""
     if (row := CONVERTERS.get(node.op_type)) is None:
         return None
     if node.op_type in ARITHMETIC:
@@ -92,7 +92,7 @@ def converter_of(model: Model, node: Call) -> Converter[Context] | None:
 
 
 def _in_place(ctx: Context, results: Results) -> Results:
-    """Return results the first of which is new contents of the target, in its own shape and element type."""
+    """Return results with the first in the shape and element type of the target, whose new contents it is."""
     first, *others = results if isinstance(results, tuple) else (results,)
     dtype, shape = ctx.dtype(0), ctx.shape(0)
     if isinstance(first, np.ndarray):
@@ -120,13 +120,13 @@ def _extent(size: int | str, symbols: Mapping[str, Size]) -> int | None:
         return size
     try:
         extent = parse_expression(size, symbols, "a result")
-    except FrontendError:  # a symbol that no input of this call says
+    except FrontendError:  # A symbol that is in no input of this call.
         return None
     return extent if isinstance(extent, int) else None
 
 
 def _symbols(builder: Builder, tensors: Mapping[str, Tensor]) -> dict[str, Size]:
-    """The sizes that symbols of the exporter are, by the inputs that there are."""
+    """Return the sizes of the exporter's symbols, from the present inputs."""
     symbols: dict[str, Size] = {}
     for name, meta in builder.inputs.items():
         tensor = tensors.get(name)

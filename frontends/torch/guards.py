@@ -1,7 +1,7 @@
-"""Guards: what an exporter assumed of sizes and numbers, as Python text; parsed by a grammar and never run.
+"""Guards: an exporter's assumptions about sizes and numbers, as Python text; parsed by a grammar and never run.
 
-`L['x'].size()[0] <= 2 * L['y'].size()[0]` is a fact of the inputs that `x` and `y` are. A guard becomes a step without
-results, which every kind of program checks: when it is imported, or by every call.
+`L['x'].size()[0] <= 2 * L['y'].size()[0]` relates the inputs `x` and `y`. A guard becomes a step without results, which
+is checked at import if sizes are known, and else at every call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     r"|(?P<mark>\*\*|//|<=|>=|==|!=|[-+*%<>()\[\],.]))"
 )
 _LONGEST = 10_000
-"""Characters of a guard."""
+"""The greatest number of characters of a guard."""
 _DEEPEST = 60
 _RELATIONS = ("<=", ">=", "==", "!=", "<", ">")
 _SUMS: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
@@ -38,31 +38,31 @@ _FUNCTIONS = {
     "CleanDiv": "//", "FloorDiv": "//", "Max": "max", "Min": "min", "Mod": "%", "PythonMod": "%", "max": "max",
     "min": "min", "torch.sym_max": "max", "torch.sym_min": "min", "torch.sym_sum": "sum",
 }  # fmt: skip
-"""Name in a guard -> what it computes."""
+"""Name in a guard -> its operator."""
 
 
 class UnknownGuard(Exception):
-    """A text that the grammar does not take."""
+    """A text outside of the grammar."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """An extent of an input, or the number that one is (`axis` is None)."""
+    """An extent of an input, or an input that is a number (`axis` is None)."""
 
     path: str
-    """The way from the arguments to it: `L['x'][0]`."""
+    """The path from the arguments to the input: `L['x'][0]`."""
     axis: int | None
 
 
 def parse_guard(text: str) -> Any:
-    """Return a guard as nested tuples, each an operator before its operands; raises UnknownGuard for other texts."""
+    """Return a guard as nested tuples, with operators before operands; raises UnknownGuard for other texts."""
     if len(text) > _LONGEST:
         raise UnknownGuard("one of more than 10,000 characters")
     return _Parser(text).parsed()
 
 
 def extents_in(tree: Any) -> list[Extent]:
-    """The extents that a guard is about."""
+    """Return the extents in a guard."""
     if isinstance(tree, Extent):
         return [tree]
     parts = cast("tuple[Any, ...]", tree) if isinstance(tree, tuple) else ()
@@ -70,7 +70,7 @@ def extents_in(tree: Any) -> list[Extent]:
 
 
 def placed_in(tree: Any, order: Mapping[str, int]) -> Operand:
-    """The guard as the argument of a step whose inputs are those of paths."""
+    """Return the guard as an argument of a step; `order` maps a path to the input."""
     if isinstance(tree, Extent):
         index = At(order[tree.path], number=tree.axis is None)
         return index if tree.axis is None else ("size", index, tree.axis)
@@ -101,7 +101,7 @@ class _Parser:
         return match.lastgroup, match[match.lastgroup]
 
     def accepted(self, *texts: str) -> str:
-        """Take one of several marks or words; "" where there is none."""
+        """Take one of several marks or words; return it, or "" if there is none."""
         _, text = self.peek()
         if text in texts:
             self.token()
@@ -202,7 +202,7 @@ class _Parser:
         return parts
 
     def extent(self) -> Extent:
-        """The rest of `L['x'][0].size()[1]`, or of `L['n']`."""
+        """Parse the part after `L` in `L['x'][0].size()[1]` or `L['n']`."""
         begin = self.at
         while self.peek() == ("mark", "["):
             self.token()
@@ -228,19 +228,19 @@ class _Parser:
 
 
 def _value(ctx: Context, tree: Operand) -> Any:
-    """Return the value of a guard, or of a part of it."""
+    """Return the value of a guard or of a part of it."""
     if isinstance(tree, At):
         return ctx.size(tree.index, "a number of a guard")
     if not isinstance(tree, tuple):
         return tree
-    sign, *rest = tree
+    sign, *parts = tree
     if sign == "size":
-        index, axis = cast("tuple[At, int]", tuple(rest))
+        index, axis = cast("tuple[At, int]", tuple(parts))
         shape = ctx.shape(index.index)
         if axis >= len(shape):
             ctx.fail("an axis of the input", str(axis))
         return shape[axis]
-    values = [_value(ctx, part) for part in rest]
+    values = [_value(ctx, part) for part in parts]
     return _combined(ctx, cast(str, sign), values)
 
 
@@ -267,14 +267,14 @@ def _combined(ctx: Context, sign: str, values: list[Any]) -> Any:
 
 
 def _checked(ctx: Context) -> tuple[()]:
-    """Have every call keep to a guard."""
+    """Check a guard, or require it of every call."""
     tree = cast("tuple[Operand, ...]", ctx.argument("condition"))
-    wanted = ctx.word("text", "")
+    text = ctx.word("text", "")
     sign = tree[0]
     if sign in ("<=", ">=", "==", "<", ">"):
         a, b = (cast(Size, _value(ctx, part)) for part in tree[1:])
         if compared(a, cast(str, sign), b) is False:
-            ctx.fail(wanted, f"{a} and {b}")
+            ctx.fail(text, f"{a} and {b}")
         if isinstance(compared(a, cast(str, sign), b), SizeExpr):
             low, high = (b, a) if cast(str, sign)[0] == ">" else (a, b)
             ctx.require(high - low - (sign in ("<", ">")))
@@ -285,7 +285,7 @@ def _checked(ctx: Context) -> tuple[()]:
     if isinstance(holds, SizeExpr):
         ctx.require(holds - 1)
     elif not holds:
-        ctx.fail(wanted, "sizes for which that is not so")
+        ctx.fail(text, "sizes for which that is not so")
     return ()
 
 

@@ -44,9 +44,9 @@ def load(
 ) -> Source:
     """Read and check a program: a path, the bytes of a .pt2 file, an ExportedProgram, or a captured graph.
 
-    keep: whether what a call changes is kept for the next one (`program.Builder`).
+    keep: whether buffers that a call changes are kept for the next call (`program.Builder`).
     custom_ops: the operators that Python functions compute.
-    Raises FrontendError when it is none, damaged, or uses unsupported operators.
+    Raises FrontendError for damaged and other files, and for unsupported operators.
     """
     if isinstance(model, bytes):
         return _unpacked(model, "<memory>", keep, custom_ops)
@@ -60,37 +60,37 @@ def load(
 
 
 def serialised(program: Any) -> bytes:
-    """The .pt2 file of a program in memory, so that there is one way to read them."""
+    """Return the .pt2 file of a program in memory, so that all programs are read alike."""
     torch: Any = import_module("torch")
     if not isinstance(program, torch.export.ExportedProgram):
-        result = type(program).__name__
+        actual = type(program).__name__
         module = isinstance(program, torch.nn.Module)
-        way = "; torch.export.export(model.eval(), inputs) makes a program of it" if module else ""
-        raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}{way}")
+        hint = "; torch.export.export(model.eval(), inputs) makes a program of it" if module else ""
+        raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {actual}{hint}")
     buffer = BytesIO()
     try:
         torch.export.save(program, buffer)
     except Exception as error:
-        # What torch cannot write: loops that carry Python's numbers, for one.
-        result = f"one that torch cannot: {' '.join(str(error).split())[:300]}"
-        raise FrontendError(f"<memory>: expected a program that torch.export.save writes, got {result}") from error
+        # torch cannot write some programs, such as loops that carry Python's numbers.
+        actual = f"one that torch cannot: {' '.join(str(error).split())[:300]}"
+        raise FrontendError(f"<memory>: expected a program that torch.export.save writes, got {actual}") from error
     return buffer.getvalue()
 
 
 def dims_of(program: Any) -> dict[Extent, str]:
-    """Extents of the arguments of a program in memory -> the names of their `Dim`s."""
+    """Return extent of an argument of a program in memory -> the name of its `Dim`."""
     values = [node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"]
     mode = next((value.fake_mode for value in values if hasattr(value, "fake_mode")), None)
     named: Mapping[str, str] = getattr(getattr(mode, "shape_env", None), "source_name_to_debug_name", {})
-    result: dict[Extent, str] = {}
+    names: dict[Extent, str] = {}
     for source, name in named.items():
         try:
             tree = parse_guard(source)
         except UnknownGuard:
             continue
         if isinstance(tree, Extent):
-            result[tree] = name
-    return result
+            names[tree] = name
+    return names
 
 
 def _unpacked(
@@ -117,7 +117,7 @@ def _supported(
 def made(
     program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
 ) -> Source:
-    """Return a program that was read, as steps; its tensors are by the module's names."""
+    """Return a program as steps; `tensors` has the module's names."""
     builder = Builder(program, tensors, file, keep, dims)
     region = builder.main()
     if not region.outputs:
@@ -130,13 +130,13 @@ def made(
 
 
 def supported(name: str) -> bool:
-    """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
+    """Return whether an operator is supported, by its name in the tables: `aten.conv2d.default`."""
     target = f"torch.ops.{name}"
     return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or target in INLINED or target in CONTROL
 
 
 def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
-    """Complain about all unsupported operators at once."""
+    """Raise FrontendError about all unsupported operators at once."""
 
     def supports(name: str) -> bool:
         return custom_ops.covers(*operator_names(name)) or name in CONVERTERS
@@ -147,15 +147,15 @@ def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
 
 
 def overloads() -> list[str]:
-    """Return the operators that have rows."""
+    """Return the operators with rows."""
     return [name for name in CONVERTERS if name.count(".") == 2]
 
 
 def operator_names(name: str) -> tuple[str, str]:
-    """Return the names that the user may call an operator by: with its overload, and for all of them."""
+    """Return the names that you may call an operator by: with its overload, and for all overloads."""
     return name, name.rpartition(".")[0]
 
 
 def without_overload(name: str) -> str:
-    """Return what an operator is called in all of its overloads, in place or not: `aten.add`."""
+    """Return the common name of all overloads of an operator, in place or not: `aten.add`."""
     return ".".join(name.split(".")[:2]).rstrip("_")

@@ -1,4 +1,4 @@
-"""An exported program as a region of steps without side effects; branches and loops have regions of their own."""
+"""Makes a region of steps without side effects of an exported program, with regions for branches and loops."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
 from .views import VIEWS, operator_of, written_by
 
 _MOST = 1_000_000
-"""Steps of a program: a graph that runs others twice may stand for many more nodes than it has."""
+"""The greatest number of steps of a program, which nested graphs multiply."""
 _DEEPEST = 100
-"""The names of nodes and graphs around a node."""
+"""The greatest number of nodes and graphs around a node."""
 IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
-"""Operators that compute nothing, and say nothing that is not known."""
+"""Operators that compute nothing and state nothing new."""
 
 
 class Builder(Contents):
     """Makes the region of a program.
 
     keep: whether tensors of the module that a call changes are inputs and outputs, to be kept for the next call.
-    named: extent of an argument -> the name of its `Dim`, of programs in memory.
+    named: extent of an argument -> the name of its `Dim`, for programs in memory.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Builder(Contents):
         self.changed: list[str] = []
         """Inputs of a call that the program writes to."""
         self.dims: dict[tuple[str, int], str] = {}
-        """Input and axis -> the name of the `Dim` that it has."""
+        """Input and axis -> the name of its `Dim`."""
         self.counter = 0
         self.writes = False
-        """True if anything is written to; else nobody asks what is a view."""
+        """True if the program writes to values; else views need not be tracked."""
 
     # The whole program.
 
@@ -81,10 +81,10 @@ class Builder(Contents):
         return self.region
 
     def _enter(self, graph: Graph) -> dict[str, str]:
-        """The inputs of the graph: its name for each -> the program's."""
+        """Add the inputs; return name of an input in the graph -> its name in the program."""
         names: dict[str, str] = {}
-        operand = (spec for spec in self.program.inputs if spec.kind == "user_input")
-        reserved = {spec.value.name for spec in operand if isinstance(spec.value, Name)}
+        user_inputs = (spec for spec in self.program.inputs if spec.kind == "user_input")
+        reserved = {spec.value.name for spec in user_inputs if isinstance(spec.value, Name)}
         for at, (spec, value) in enumerate(zip(self.program.inputs, graph.inputs, strict=True)):
             where = f"signature.input_specs[{at}]"
             name = self._input_name(spec, value, reserved)
@@ -111,7 +111,7 @@ class Builder(Contents):
         return names
 
     def _input_name(self, spec: InputSpec, value: Argument, reserved: set[str]) -> str | None:
-        """The name of an input; None for one that has the same value in every call."""
+        """Return the name of an input; None for an input that has the same value in every call."""
         match spec.kind:
             case "user_input" if isinstance(spec.value, Name):
                 return spec.value.name
@@ -126,7 +126,7 @@ class Builder(Contents):
                 raise self.fail("signature", "inputs that are tensors", spec.kind)
 
     def _written(self, graph: Graph) -> dict[str, str]:
-        """Of the outputs that replace a tensor of the module or an input, its name -> the new value."""
+        """Return tensor of the module, or input, that an output replaces -> the new value."""
         outputs = self.program.outputs
         if len(outputs) != len(graph.outputs):
             raise self.fail("signature", f"{len(graph.outputs)} outputs", str(len(outputs)))
@@ -159,9 +159,9 @@ class Builder(Contents):
         kept: list[State] = []
         for name, target in self.targets.items():
             new = self.resolved(written[target], names, "signature") if target in written else ""
-            after = self.read(new) if new else self.read(name)
-            if after != name and self.keep:
-                kept.append(State(name, after, self.tensors[target]))
+            contents = self.read(new) if new else self.read(name)
+            if contents != name and self.keep:
+                kept.append(State(name, contents, self.tensors[target]))
         for name in self.inputs:
             if self.read(name) != name or name in written:
                 self.changed.append(name)
@@ -174,39 +174,39 @@ class Builder(Contents):
         region.outputs = (*outputs, *(state.next for state in self.states))
 
     def _output(self, name: str, label: str, outputs: Sequence[str]) -> str:
-        """The name of an output, under which callers find it: no other has it."""
+        """Return the unique public name of an output."""
         if name == label and name not in outputs and name not in self.inputs and name not in self.constants:
             return name
-        wanted, count = label, 0
-        while wanted in outputs or wanted in self.inputs or wanted in self.constants or wanted in self.current:
+        unique, count = label, 0
+        while unique in outputs or unique in self.inputs or unique in self.constants or unique in self.current:
             count += 1
-            wanted = f"{label}_{count}"
-        return self._renamed(name, wanted)
+            unique = f"{label}_{count}"
+        return self._renamed(name, unique)
 
-    def _renamed(self, name: str, wanted: str) -> str:
-        """A value under another name."""
-        maker = next((step for step in reversed(self.steps) if name in step.outputs), None)
-        source = maker.source if maker is not None else None
-        leaf = cast(Call, source).leaf if source is not None else layer_location(wanted, self.file, 0)
-        layer = maker.layer if maker is not None else wanted
+    def _renamed(self, name: str, new_name: str) -> str:
+        """Add a step that renames a value; return the new name."""
+        producer = next((step for step in reversed(self.steps) if name in step.outputs), None)
+        source = producer.source if producer is not None else None
+        leaf = cast(Call, source).leaf if source is not None else layer_location(new_name, self.file, 0)
+        layer = producer.layer if producer is not None else new_name
         index = cast(Call, source).index if source is not None else 0
         call = Call(op_type=RENAMING, leaf=leaf, layer=layer, index=index, arguments={"self": At(0)}, metas=[None])
-        self.steps.append(Step((name,), (wanted,), layer, "", source=call, renames=True))
-        self.current[wanted] = (wanted, 0)
-        return wanted
+        self.steps.append(Step((name,), (new_name,), layer, "", source=call, renames=True))
+        self.current[new_name] = (new_name, 0)
+        return new_name
 
     # Guards.
 
     def _guard(self, graph: Graph) -> None:
-        """The steps that check what the exporter assumed of sizes and numbers, each called as it reads."""
+        """Add the steps that check the exporter's assumptions about sizes and numbers, which name the steps."""
         specs = [spec for spec in self.program.inputs if spec.kind in ("user_input", "constant_input")]
         paths = paths_of(self.program, [spec.value.name if isinstance(spec.value, Name) else "" for spec in specs])
-        for extent, called in self.named.items():
+        for extent, dim_name in self.named.items():
             if extent.axis is not None and (name := paths.get(extent.path)):
-                self.dims[name, extent.axis] = called
+                self.dims[name, extent.axis] = dim_name
         symbols = symbols_of(self.inputs, self.dims)
-        for lone, symbol in symbols.items():
-            low, high = limits_of(self.program.ranges, lone)
+        for name, symbol in symbols.items():
+            low, high = limits_of(self.program.ranges, name)
             tree = Extent(symbol.input, symbol.axis)
             if low > 1:
                 self._check(f"{symbol.called} >= {low}", (">=", tree, low), {symbol.input: symbol.input})
@@ -214,8 +214,8 @@ class Builder(Contents):
                 self._check(f"{symbol.called} <= {high}", ("<=", tree, high), {symbol.input: symbol.input})
             for number, size in graph.numbers.items():
                 if number in self.inputs and size == self.inputs[symbol.input].sizes[symbol.axis]:
-                    own = {number: number, symbol.input: symbol.input}
-                    self._check(f"{number} == {symbol.called}", ("==", Extent(number, None), tree), own)
+                    inputs = {number: number, symbol.input: symbol.input}
+                    self._check(f"{number} == {symbol.called}", ("==", Extent(number, None), tree), inputs)
         for text in self.program.guards:
             try:
                 tree = parse_guard(text)
@@ -227,7 +227,7 @@ class Builder(Contents):
                 self._check(self._shown(text, paths, symbols), tree, paths)
 
     def _shown(self, text: str, paths: Mapping[str, str], symbols: Mapping[str, Symbol]) -> str:
-        """A guard in the names that a user has for sizes."""
+        """Return a guard with the user's names of sizes."""
 
         def name(match: re.Match[str]) -> str:
             path, axis = match[1], match[2]
@@ -257,7 +257,7 @@ class Builder(Contents):
     # Nodes.
 
     def nodes(self, graph: Graph, names: MutableMapping[str, str], outer: Outer) -> None:
-        """The steps of a graph, whose values have the names in `names`; it gets those of results."""
+        """Add the steps of a graph, whose values have the names in `names`, and add the names of results to it."""
         for at, node in enumerate(graph.nodes):
             self.counter += 1
             if self.counter > _MOST:
@@ -279,32 +279,32 @@ class Builder(Contents):
             raise self.fail(node.where, f"at most {_DEEPEST} graphs in each other", "more")
 
     def _inlined(self, node: Node, names: MutableMapping[str, str], outer: Outer) -> None:
-        """The graph that a node runs, once and always, in its place."""
+        """Add the steps of the graph that a node runs once, unconditionally."""
         graph = next((value for value in node.arguments.values() if isinstance(value, Graph)), None)
         if graph is None:
             raise self.fail(node.where, "a graph to run", "none")
         self._check_depth(outer, node)
         values = list(node.arguments.values())
-        operand = flat(values[values.index(graph) + 1 + (node.target in _LABELLED) :])
-        if len(operand) < len(graph.inputs):
-            raise self.fail(node.where, f"{len(graph.inputs)} values for its graph", str(len(operand)))
+        operands = flat(values[values.index(graph) + 1 + (node.target in _LABELLED) :])
+        if len(operands) < len(graph.inputs):
+            raise self.fail(node.where, f"{len(graph.inputs)} values for its graph", str(len(operands)))
         inner: dict[str, str] = {}
-        for wanted, value in zip(graph.inputs, operand, strict=False):
-            if isinstance(wanted, Name) and isinstance(value, Name):
-                inner[wanted.name] = self.resolved(value.name, names, node.where)
+        for parameter, value in zip(graph.inputs, operands, strict=False):
+            if isinstance(parameter, Name) and isinstance(value, Name):
+                inner[parameter.name] = self.resolved(value.name, names, node.where)
         if node.target in _LABELLED:
             outer = outer.inside(node, "")
         self.nodes(graph, inner, outer)
         results = [name for group in node.outputs for name in group]
-        leaving = flat(graph.outputs)
-        if len(results) > len(leaving):
-            raise self.fail(node.where, f"{len(results)} outputs of its graph", str(len(leaving)))
-        for name, value in zip(results, leaving, strict=False):
+        inner_results = flat(graph.outputs)
+        if len(results) > len(inner_results):
+            raise self.fail(node.where, f"{len(results)} outputs of its graph", str(len(inner_results)))
+        for name, value in zip(results, inner_results, strict=False):
             if name and isinstance(value, Name):
                 names[name] = self.resolved(value.name, inner, node.where)
 
     def _node(self, node: Node, graph: Graph, names: MutableMapping[str, str], index: int, outer: Outer) -> None:
-        own = {name: self.resolved(name, names, node.where) for name in values_in(node.arguments)}
+        value_names = {name: self.resolved(name, names, node.where) for name in values_in(node.arguments)}
         results = [(at, inner, name) for at, group in enumerate(node.outputs) for inner, name in enumerate(group)]
         renamed = {name: self.unused(name, names, node.where) for _, _, name in results if name}
         for name, new in renamed.items():
@@ -312,28 +312,30 @@ class Builder(Contents):
             if name in graph.tensors:
                 self.metas[new] = graph.tensors[name]
         target = written_by(node)
-        call = self._call(node, index, own, renamed, outer)
+        call = self._call(node, index, value_names, renamed, outer)
         if target is not None:
             value = cast(Name, node.arguments[target]).name
-            self.write(node, call, own, own[value])
+            self.write(node, call, value_names, value_names[value])
             for new in renamed.values():
-                self.same[new] = own[value]
+                self.same[new] = value_names[value]
                 self.current.setdefault(new, (new, 0))
             return
         outputs = tuple(renamed.get(name, "") for _, _, name in results)
         view = VIEWS.get(operator_of(node))
-        self.step(call, own, node, outputs)
+        self.step(call, value_names, node, outputs)
         for (at, inner, name), new in zip(results, outputs, strict=True):
             if not name:
                 continue
             self.define(new)
             if self.writes and view is not None and isinstance(of := viewed(node, view.of), Name):
-                if view.when(node, self.metas.get(own[of.name]), self.metas.get(new)):
-                    self.made[new] = Made(own[of.name], node, call, own, (at, inner))
+                if view.when(node, self.metas.get(value_names[of.name]), self.metas.get(new)):
+                    self.made[new] = Made(value_names[of.name], node, call, value_names, (at, inner))
                     root = self.root(new)
                     self.current[new] = (new, self.version.get(root, 0))
 
-    def _call(self, node: Node, index: int, own: Mapping[str, str], renamed: Mapping[str, str], outer: Outer) -> Call:
+    def _call(
+        self, node: Node, index: int, value_names: Mapping[str, str], renamed: Mapping[str, str], outer: Outer
+    ) -> Call:
         order = {name: at for at, name in enumerate(values_in(node.arguments))}
         layer, frames = layer_name(node, outer), frames_of(node, outer)
         leaf = frames_location(layer, frames) if frames else layer_location(layer, self.file, index)
@@ -346,20 +348,20 @@ class Builder(Contents):
             frames=frames,
             arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
-            operands=[self.metas.get(own.get(name, "")) for name in order],
+            operands=[self.metas.get(value_names.get(name, "")) for name in order],
         )
 
 
 RENAMING = "a value under another name"
-"""The kind of step that gives an output the name that callers know."""
+"""The kind of step that gives an output its public name."""
 _LABELLED = {"torch.ops.higher_order.invoke_subgraph"}
-"""Those that have a name for their graph behind it."""
+"""Operators with a name after their graph."""
 INLINED = {
     "torch.ops.higher_order.wrap_with_set_grad_enabled",
     "torch.ops.higher_order.wrap_with_autocast",
     *_LABELLED,
 }
-"""Operators that run a graph as it is: what they set is nothing to inference."""
+"""Operators that run a graph under settings that do not affect inference."""
 
 
 def _writes(graph: Graph) -> bool:

@@ -1,7 +1,7 @@
-"""A serialised exported program as plain data: its graph, values and signature, every part checked for its kind.
+"""Reads a serialised exported program as plain data: its graph, values and signature, with the type of each checked.
 
-The schema is torch's own (torch/_export/serde/schema.py), major version 8. A place in it is named in errors as in the
-document: `graph.nodes[3].inputs[1]`.
+The schema is torch's own (torch/_export/serde/schema.py), major version 8. Errors state a path in the document:
+`graph.nodes[3].inputs[1]`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...support.names import shortened, shown
 from ..importing.frames import Frame, frames_in
 
 MAJOR = 8
-"""The version of the schema that is read."""
+"""The supported version of the schema."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,19 @@ class Name:
     name: str
     number: bool = False
     element: int = 5
-    """Of a number the schema's element type: 5 for integers, 8 for floats, 12 for truth values."""
+    """The schema's element type of a number: 5 for integers, 8 for floats, 12 for booleans."""
 
 
 @dataclass(frozen=True)
 class ScalarType:
-    """An element type, by the number that the schema gives it."""
+    """An element type, by its number in the schema."""
 
     code: int
 
 
 @dataclass(frozen=True)
 class Unread:
-    """An argument that no operator of a CPU looks at: a device, a layout, a memory format."""
+    """An argument that no operator on a CPU reads: a device, a layout, a memory format."""
 
     kind: str
     value: object = field(compare=False)
@@ -54,7 +54,7 @@ class Graph:
     tensors: Mapping[str, TensorMeta]
     where: str
     numbers: Mapping[str, Size] = field(default_factory=dict[str, "Size"])
-    """What the exporter knew of integers that the program computes or takes."""
+    """The exporter's expressions for integers that are computed or inputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +63,18 @@ class Node:
 
     name: str
     target: str
-    """As torch calls it, `torch.ops.aten.conv2d.default`."""
+    """torch's name of the operator, `torch.ops.aten.conv2d.default`."""
     arguments: Mapping[str, Argument]
-    """Those that differ from the operator's defaults, by the names in its schema."""
+    """The arguments that differ from the operator's defaults, by the names in its schema."""
     outputs: Sequence[Sequence[str]]
-    """The names of the values of each output; of one that is a list, several."""
+    """The names of the values of each output, several for a list."""
     modules: Sequence[tuple[str, str]]
     """Path and class of the modules around it, the outermost first."""
     frames: Sequence[Frame]
     """File, line and function of the calls around it, the outermost first."""
     where: str
     numbered: bool = False
-    """True if its name tells it from those of other graphs, and so is all of the layer's."""
+    """True if its name is unique in all graphs, and so is the whole name of its layer."""
 
 
 Size: TypeAlias = "int | str"
@@ -83,7 +83,7 @@ Size: TypeAlias = "int | str"
 
 @dataclass(frozen=True)
 class TensorMeta:
-    """Of a tensor what the exporter knew."""
+    """The exporter's metadata of a tensor."""
 
     dtype: int
     sizes: tuple[Size, ...]
@@ -98,7 +98,7 @@ Argument: TypeAlias = (
 
 @dataclass(frozen=True)
 class InputSpec:
-    """An input of the graph: what it is, and the name under which the module has it."""
+    """An input of the graph: its kind, its value, and the module's name for it."""
 
     kind: str
     """`parameter`, `buffer`, `tensor_constant`, `user_input`, `constant_input`, `custom_obj` or `token`."""
@@ -109,7 +109,7 @@ class InputSpec:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """An output of the graph: what it is, and what it replaces if it is the new value of something."""
+    """An output of the graph: its kind, its value, and the tensor that it replaces, if any."""
 
     kind: str
     value: Argument
@@ -118,7 +118,7 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """A tensor of the archive: the file of its storage, and where in it the elements are."""
+    """A tensor of the archive: the file of its storage, and the layout of its elements in it."""
 
     path: str
     meta: TensorMeta
@@ -133,16 +133,16 @@ class Program:
     inputs: Sequence[InputSpec]
     outputs: Sequence[OutputSpec]
     ranges: Mapping[str, tuple[int, int | None]]
-    """The least and greatest value of each symbol, as the exporter had it."""
+    """The least and greatest value of each symbol."""
     guards: Sequence[str]
     out_spec: str
-    """The structure of the results, as JSON; "" where there is none."""
+    """The structure of the results, as JSON, or ""."""
     torch: str
-    """The version that wrote it."""
+    """The version of torch that wrote it."""
     in_spec: str = ""
-    """The structure of the arguments, as JSON; "" where there is none."""
+    """The structure of the arguments, as JSON, or ""."""
     arguments: Sequence[str] = ()
-    """The names of the parameters that they are for, of those that have no names at a call."""
+    """The names of the parameters of positional arguments."""
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Kind of named tuple among results -> the names of its fields."""
 
@@ -181,7 +181,7 @@ class Reader:
         return raw
 
     def named(self, raw: object, where: str) -> str:
-        """A text that is a name."""
+        """Return a text that is a name."""
         name = self.text(raw, where)
         if len(name) > _LONGEST_NAME:
             self.fail(where, f"a name of at most {_LONGEST_NAME} characters", name)
@@ -198,7 +198,7 @@ class Reader:
         return raw
 
     def float(self, raw: object, where: str) -> float:
-        """A number; JSON has texts for those that are not finite."""
+        """Return a number; one that is not finite is a text in JSON."""
         if isinstance(raw, str) and raw in ("Infinity", "-Infinity", "NaN"):
             return float(raw.replace("Infinity", "inf"))
         if not isinstance(raw, int | float) or isinstance(raw, bool):
@@ -206,7 +206,7 @@ class Reader:
         return float(raw)
 
     def union(self, raw: object, where: str) -> tuple[str, Any]:
-        """The one member of a union that is there."""
+        """Return the present member of a union."""
         table = self.object(raw, where)
         present = [(key, value) for key, value in table.items() if value is not None or key == "as_none"]
         if len(present) != 1:
@@ -301,7 +301,7 @@ class Reader:
                 self.fail(where, "a known kind of argument", kind)
 
     def number(self, raw: object, where: str, element: int) -> Argument:
-        """A number, or the name of one that the program computes."""
+        """Return a number, or the name of a computed number."""
         kind, value = self.union(raw, where)
         match kind:
             case "as_name":
@@ -383,7 +383,7 @@ class Reader:
         )
 
     def constant(self, raw: object, where: str) -> Argument:
-        """The value that an input has in every call."""
+        """Return the value that an input has in every call."""
         return self.argument(raw, where)
 
     def output(self, raw: object, where: str) -> OutputSpec:
@@ -430,16 +430,17 @@ class Reader:
         )
 
     def _fields(self, module: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        """The names of the fields of each kind of named tuple."""
+        """Return the names of the fields of each kind of named tuple."""
         where = "treespec_namedtuple_fields"
-        result: dict[str, tuple[str, ...]] = {}
+        fields: dict[str, tuple[str, ...]] = {}
         for kind, raw in self.object(module.get(where) or {}, where).items():
             names = self.list(self.get(self.object(raw, where), "field_names", where), where)
-            result[kind] = tuple(self.text(name, where) for name in names)
-        return result
+            fields[kind] = tuple(self.text(name, where) for name in names)
+        return fields
 
     def _signature(self, module: Mapping[str, Any], version: str) -> tuple[str, str, str, tuple[str, ...]]:
-        """The structures of what the outermost module returns and takes, and its parameters; `version` is between."""
+        """Return the structures of the outermost module's results and arguments, with `version` between, and the names
+        of its parameters."""
         for at, item in enumerate(self.list(module.get("module_call_graph", []), "module_call_graph")):
             entry = self.object(item, f"module_call_graph[{at}]")
             if entry.get("fqn") == "" and entry.get("signature"):
@@ -451,8 +452,8 @@ class Reader:
         return "", version, "", ()
 
     def tensors(self, document: Mapping[str, Any], where: str) -> dict[str, TensorEntry]:
-        """The tensors that a table of weights or constants names."""
-        raw: dict[str, TensorEntry] = {}
+        """Return the tensors in a table of weights or constants."""
+        entries: dict[str, TensorEntry] = {}
         for name, item in self.object(self.get(document, "config", where), where).items():
             position = f"{where}['{name}']"
             entry = self.object(item, position)
@@ -460,8 +461,8 @@ class Reader:
                 continue
             path = self.named(self.get(entry, "path_name", position), position)
             meta = self.meta(entry["tensor_meta"], position)
-            raw[name] = TensorEntry(path, meta, bool(entry.get("use_pickle", False)))
-        return raw
+            entries[name] = TensorEntry(path, meta, bool(entry.get("use_pickle", False)))
+        return entries
 
 
 _LONGEST_NAME = 1000
@@ -469,15 +470,15 @@ _STRIDED = 7
 _NUMBERS = {"as_sym_int": 5, "as_sym_float": 8, "as_sym_bool": 12}
 """Kind of number -> its element type."""
 _EXPORTED = re.compile(r"_export_root(?:\.|$)")
-"""What strict exports call the outermost module in graphs that nodes run."""
+"""The name of the outermost module in graphs that nodes run, in strict exports."""
 _HOOK = "_empty_nn_module_stack_from_metadata_hook"
 
 
 def modules_in(text: str) -> tuple[tuple[str, str], ...]:
-    """Path and class of each module of a stack, which the schema writes as `key,path,class;..`."""
-    raw: list[tuple[str, str]] = []
+    """Return the path and class of each module of a stack, which the schema writes as `key,path,class;..`."""
+    modules: list[tuple[str, str]] = []
     for entry in filter(None, text.split(";")):
         parts = entry.split(",")
         if len(parts) >= 3 and parts[0] != _HOOK:
-            raw.append((_EXPORTED.sub("", parts[1]), parts[-1]))
-    return tuple(raw)
+            modules.append((_EXPORTED.sub("", parts[1]), parts[-1]))
+    return tuple(modules)

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""TorchScript, traced or scripted, in the form of exported programs. torch reads the graph; files are not read."""
+"""Reads TorchScript in memory, traced or scripted, as an exported program; torch itself reads files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Options:
         return any(name in CONVERTERS for name in (target, functional(target))) or self.function(target) is not None
 
     def function(self, target: str) -> Callable[..., Any] | None:
-        """The user's function for an operator; one that writes may be called as what it computes."""
+        """Return the user's function for an operator; one in place may have the name of its functional form."""
         return self.custom.get(kind_of(target)) or self.custom.get(kind_of(functional(target)))
 
 
@@ -53,15 +53,15 @@ class Script:
     program: Program
     tensors: Mapping[str, Array]
     weights: frozenset[str]
-    """Those of the tensors that the module has."""
+    """The names of the tensors that the module has."""
     leaves: Mapping[str, str]
-    """Tensor of the module -> what it is called beside a layer that reads it; none where it has a name of its own."""
+    """Tensor of the module -> its name after that of a layer; a tensor with its own full name is left out."""
     separator: str
     """The mark between layer and tensor."""
 
 
 def kind_of(target: str) -> str:
-    """The name of an operator without its overload, as TorchScript has it: `aten::add` of `aten.add.Tensor`."""
+    """Return TorchScript's name of an operator, without its overload: `aten::add` for `aten.add.Tensor`."""
     space, _, name = target.rpartition(".")[0].partition(".")
     return f"{space}::{name}"
 
@@ -73,9 +73,9 @@ def is_script(model: Any) -> bool:
 
 
 def graph_of(module: Any) -> tuple[Any, Sequence[Any]]:
-    """A copy of the graph of a module or function, calls of other modules put in their places, and its inputs.
+    """Return a copy of the graph of a module or function, with calls of other modules inlined, and its inputs.
 
-    Raises FrontendError for what is no TorchScript.
+    Raises FrontendError for other objects.
     """
     if not is_script(module):
         raise FrontendError(f"expected the result of torch.jit.trace or torch.jit.script, got {type(module).__name__}")
@@ -89,7 +89,7 @@ def graph_of(module: Any) -> tuple[Any, Sequence[Any]]:
 
 
 def write_graph(graph: Any, options: Options, folder: str) -> None:
-    """Write a graph to `tvm_exported_c_graph_<time>.txt` in a folder, each line behind the name of its layer."""
+    """Write a graph to `tvm_exported_c_graph_<time>.txt` in a folder, each line after the name of its layer."""
     names = Names(graph, friendly=options.friendly, scopes=options.scopes)
     lines = [f"{names.layer(node)}: {str(node).rstrip()}" for node in nodes_in(graph)]
     path = Path(folder) / f"tvm_exported_c_graph_{datetime.now():%Y_%m_%d_%H_%M_%S}.txt"
@@ -98,8 +98,8 @@ def write_graph(graph: Any, options: Options, folder: str) -> None:
 
 
 def traced_specs(inputs: Sequence[Any]) -> list[tuple[str, Structure]]:
-    """Name and type of each input as tracing saw it; raises FrontendError where the graph does not say."""
-    result: list[tuple[str, Structure]] = []
+    """Return the name and traced type of each input; raises FrontendError for an input without one."""
+    specs: list[tuple[str, Structure]] = []
     for value in inputs:
         type_ = value.type()
         name = value.debugName().partition(".")[0]
@@ -108,15 +108,14 @@ def traced_specs(inputs: Sequence[Any]) -> list[tuple[str, Structure]]:
                 f"input '{name}': expected the shape of a traced module, got {type_}; give shapes by "
                 f"relay.frontend.from_pytorch(module, [('{name}', shape)])"
             )
-        result.append((name, Spec(tuple(type_.sizes()), dtype_named(str(type_.dtype()), ""))))
-    return result
+        specs.append((name, Spec(tuple(type_.sizes()), dtype_named(str(type_.dtype()), ""))))
+    return specs
 
 
 def read_script(module: Any, specs: Sequence[tuple[str, Structure]], graph: Any, options: Options) -> Script:
     """Read a graph for inputs of known types.
 
-    Raises OperatorsMissing, which names all of them, where operators are not converted; FrontendError for what is
-    refused.
+    Raises OperatorsMissing, which names all operators without a converter, and FrontendError for unsupported nodes.
     """
     torch: Any = import_module("torch")
     names = Names(graph, friendly=options.friendly, scopes=options.scopes)
@@ -137,7 +136,7 @@ def read_script(module: Any, specs: Sequence[tuple[str, Structure]], graph: Any,
 
 
 def _refuse(evaluation: Evaluation) -> None:
-    """Complain about all operators that nothing converts."""
+    """Raise OperatorsMissing for all operators without a converter."""
     if evaluation.missing:
         calls = ", ".join(layers[0] for layers in evaluation.missing.values())
         text = f"The following operators are not implemented: {sorted(evaluation.missing)} (first called by {calls})"
@@ -145,7 +144,7 @@ def _refuse(evaluation: Evaluation) -> None:
 
 
 def _input(evaluation: Evaluation, name: str, structure: Structure, inputs: list[Tensor]) -> Any:
-    """The value of an input; of one that is a tuple or list, `name_0`, `name_1` and so on are inputs."""
+    """Return the value of an input; the items of a tuple or list are inputs `name_0`, `name_1` and so on."""
     if not isinstance(structure, Spec):
         items = [_input(evaluation, f"{name}_{at}", item, inputs) for at, item in enumerate(structure)]
         return items if isinstance(structure, list) else tuple(items)
@@ -192,7 +191,7 @@ def _program(evaluation: Evaluation, inputs: Sequence[Tensor], results: Sequence
 
 
 def _tree(value: Any) -> dict[str, Any]:
-    """The structure of results as torch writes it."""
+    """Return the structure of results in torch's form."""
     if isinstance(value, dict):
         keys = [str(key) for key in value]
         return {"type": "builtins.dict", "context": json.dumps(keys), "children_spec": list(map(_tree, value.values()))}
@@ -202,34 +201,34 @@ def _tree(value: Any) -> dict[str, Any]:
 
 
 def _weight_names(evaluation: Evaluation, options: Options) -> tuple[dict[str, str], dict[str, str]]:
-    """Path of a tensor of the module -> its name: that of the first layer that reads it, and of the attribute.
+    """Return path of a tensor of the module -> its name, and its name -> the attribute's name.
 
-    Then the name -> that of the attribute. With scopes kept, names are the paths.
+    The name consists of the first layer that reads the tensor and the attribute; with scopes kept, it is the path.
     """
     if options.scopes:
         return {path: _friendly(path, options) for path in evaluation.weights}, {}
     separator = evaluation.names.separator
     leaves: dict[str, str] = {}
-    result: dict[str, str] = {}
+    names: dict[str, str] = {}
     for node in evaluation.nodes:
-        near: dict[str, str] = {}
+        leaf_paths: dict[str, str] = {}
         for path in _read(node.arguments.values()):
             if path not in evaluation.weights:
                 continue
             leaf = leaves.get(path) or _leaf(path, separator)
             count = 0
-            while near.get(leaf, path) != path:
+            while leaf_paths.get(leaf, path) != path:
                 count += 1
                 leaf = f"{_leaf(path, separator)}_{count}"
-            near[leaf], leaves[path] = path, leaf
-            result.setdefault(path, f"{node.name}{separator}{leaf}")
+            leaf_paths[leaf], leaves[path] = path, leaf
+            names.setdefault(path, f"{node.name}{separator}{leaf}")
     for path in evaluation.weights:
-        result.setdefault(path, _friendly(path, options))
-    return result, {result[path]: leaf for path, leaf in leaves.items()}
+        names.setdefault(path, _friendly(path, options))
+    return names, {names[path]: leaf for path, leaf in leaves.items()}
 
 
 def _leaf(path: str, separator: str) -> str:
-    """The last attribute of a path; a number keeps what is before it, `weights.1`."""
+    """Return the last attribute of a path, with the attribute before a number: `weights.1`."""
     parts = path.split(".")
     start = len(parts) - 1
     while start and parts[start].isdigit():
@@ -242,7 +241,7 @@ def _friendly(path: str, options: Options) -> str:
 
 
 def _read(values: Any) -> Iterator[str]:
-    """The names of values among arguments, and in the graphs among them."""
+    """Yield the names of values among arguments and in the graphs among them."""
     for value in values:
         if isinstance(value, Name):
             yield value.name

@@ -1,9 +1,8 @@
 # pyright: basic, reportMissingImports=false
-"""Branches and loops of TorchScript: entered where their conditions are known, else graphs that a call chooses between.
+"""Evaluates branches and loops of TorchScript where their conditions are known; else makes graphs of them.
 
-A branch or body that a call decides about is read with everything around it as it was before. A loop's body is read
-again until what it takes is as general as what it leaves: numbers that change are computed, extents that change are
-open.
+A branch or body that a call decides about must leave outer lists unchanged. A loop's body is read again until its
+inputs are as general as its results: numbers that change are computed, extents that change are open.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .script_evaluate import Evaluation
 from .script_values import Number, Tensor, computed_in, leaves_of
 
 _ROUNDS = 10
-"""Readings of a loop's body until it is general."""
+"""The greatest number of readings of a loop's body."""
 
 
 class Raised(FrontendError):
@@ -34,9 +33,9 @@ def raise_error(evaluation: Evaluation, node: Any) -> list[Any]:
 
 @contextmanager
 def _inside(evaluation: Evaluation, node: Any) -> Iterator[list[Node]]:
-    """Read the nodes of a graph that a call decides about; lists around it have to stay as they are."""
+    """Read the nodes of a graph that a call decides about, which must leave outer lists unchanged."""
     saved = evaluation.nodes, dict(evaluation.env)
-    before = {id(value): (value, list(leaves_of(value))) for value in evaluation.env.values() if _holds(value)}
+    containers = {id(value): (value, list(leaves_of(value))) for value in evaluation.env.values() if _holds(value)}
     evaluation.nodes = nodes = []
     evaluation.depth += 1
     try:
@@ -45,9 +44,9 @@ def _inside(evaluation: Evaluation, node: Any) -> Iterator[list[Node]]:
         evaluation.depth -= 1
         evaluation.nodes = saved[0]
         evaluation.env = saved[1]
-    for value, items in before.values():
-        now = list(leaves_of(value))
-        if len(now) != len(items) or any(a is not b for a, b in zip(now, items, strict=True)):
+    for value, items in containers.values():
+        items_now = list(leaves_of(value))
+        if len(items_now) != len(items) or any(a is not b for a, b in zip(items_now, items, strict=True)):
             raise evaluation.fail(node, "lists of a length that sizes and constants decide", "one that values decide")
 
 
@@ -60,7 +59,7 @@ def _graph(nodes: Sequence[Node], evaluation: Evaluation, inputs: Sequence[str],
 
 
 def branch(evaluation: Evaluation, node: Any) -> list[Any]:
-    """`prim::If`: the branch that is taken, or both where a call chooses; one that raises an error is never taken."""
+    """`prim::If`: the branch that is taken, or both where a call chooses and neither raises an error."""
     (condition,) = evaluation.inputs(node)
     then, other = node.blocks()
     if not isinstance(condition, Number | Tensor):
@@ -79,8 +78,8 @@ def branch(evaluation: Evaluation, node: Any) -> list[Any]:
     joined = [_joined(evaluation, node, at, *pair) for at, pair in enumerate(zip(*results, strict=True))]
     outputs = [leaf.name for leaf in leaves_of(joined) if isinstance(leaf, Fresh)]
     graphs = [
-        _graph(nodes, evaluation, (), _leaving(evaluation, node, joined, own))
-        for nodes, own in zip(bodies, results, strict=True)
+        _graph(nodes, evaluation, (), _leaving(evaluation, node, joined, branch_results))
+        for nodes, branch_results in zip(bodies, results, strict=True)
     ]
     arguments: dict[str, Argument] = {
         "pred": evaluation.lowered(node, condition, "Scalar"),
@@ -94,7 +93,7 @@ def branch(evaluation: Evaluation, node: Any) -> list[Any]:
 
 @dataclass(eq=False)
 class Fresh:
-    """A result that a call decides."""
+    """A result that differs from call to call."""
 
     name: str
     value: Any
@@ -108,20 +107,20 @@ def _settled(value: Any) -> Any:
     return value
 
 
-def _leaving(evaluation: Evaluation, node: Any, joined: Any, own: Any) -> list[Argument]:
-    """Of the results of a graph those that a call decides."""
+def _leaving(evaluation: Evaluation, node: Any, joined: Any, results: Any) -> list[Argument]:
+    """Return the results of a graph that differ from call to call."""
     if isinstance(joined, Fresh):
-        if isinstance(joined.value, Tensor) and isinstance(own, bool | int | float):
-            own = evaluation.constant(f"{evaluation.names.own(node)}_number", evaluation.torch.tensor(own))
-        return [evaluation.lowered(node, own, "Scalar")]
+        if isinstance(joined.value, Tensor) and isinstance(results, bool | int | float):
+            results = evaluation.constant(f"{evaluation.names.own(node)}_number", evaluation.torch.tensor(results))
+        return [evaluation.lowered(node, results, "Scalar")]
     if isinstance(joined, list | tuple):
-        pairs = zip(joined, own, strict=True)
+        pairs = zip(joined, results, strict=True)
         return [leaf for pair in pairs for leaf in _leaving(evaluation, node, *pair)]
     return []
 
 
 def _joined(evaluation: Evaluation, node: Any, at: int, a: Any, b: Any) -> Any:
-    """One value for two that a call chooses between."""
+    """Return one value for two that a call chooses between."""
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         if len(a) != len(b):
             raise evaluation.fail(node, "lists of one length from both branches", f"{len(a)} and {len(b)}")
@@ -143,7 +142,7 @@ def _kind(value: Any) -> str:
 
 
 def symbol_like(evaluation: Evaluation, value: Any) -> Any:
-    """A symbol of torch's for a number of the kind of another."""
+    """Return a new symbol of torch's for a number of the kind of `value`."""
     torch, environment = evaluation.torch, evaluation.mode.shape_env
     inner = value.symbol if isinstance(value, Number) else value
     if isinstance(inner, bool | torch.SymBool):
@@ -154,7 +153,7 @@ def symbol_like(evaluation: Evaluation, value: Any) -> Any:
 
 
 def _common(evaluation: Evaluation, node: Any, a: Any, b: Any) -> Any:
-    """The type of two tensors that a call chooses between; extents that differ are open."""
+    """Return the common type of two tensors that a call chooses between; extents that differ are open."""
     if a is None or b is None:
         return None
     if a.dtype != b.dtype or a.dim() != b.dim():
@@ -170,40 +169,40 @@ def _common(evaluation: Evaluation, node: Any, a: Any, b: Any) -> Any:
 
 
 def loop(evaluation: Evaluation, node: Any) -> list[Any]:
-    """`prim::Loop`: unrolled while its condition and the number of its turns are known, then one that a call counts."""
-    most, condition, *carried = evaluation.inputs(node)
+    """`prim::Loop`: unrolled while its condition and number of turns are known; the rest is a loop in the program."""
+    limit, condition, *carried = evaluation.inputs(node)
     (body,) = node.blocks()
-    counter, *entering = (value.debugName() for value in body.inputs())
+    counter, *parameters = (value.debugName() for value in body.inputs())
     turn = 0
-    while not isinstance(condition, Number | Tensor) and not isinstance(most, Number):
-        if not condition or turn >= most:
+    while not isinstance(condition, Number | Tensor) and not isinstance(limit, Number):
+        if not condition or turn >= limit:
             return carried
         evaluation.env[counter] = turn
-        evaluation.env.update(zip(entering, carried, strict=True))
+        evaluation.env.update(zip(parameters, carried, strict=True))
         condition, *carried = evaluation.block(body)
         turn += 1
-    return _Loop(evaluation, node, body, turn).run(most, condition, carried)
+    return _Loop(evaluation, node, body, turn).run(limit, condition, carried)
 
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop that a call counts, after some turns that were unrolled."""
+    """A loop in the program, after some turns that were unrolled."""
 
     evaluation: Evaluation
     node: Any
     body: Any
     turn: int
 
-    def run(self, most: Any, condition: Any, carried: Sequence[Any]) -> list[Any]:
+    def run(self, limit: Any, condition: Any, carried: Sequence[Any]) -> list[Any]:
         evaluation, node = self.evaluation, self.node
-        first = list(leaves_of(list(carried)))
-        general = [_general(evaluation, leaf) for leaf in first]
+        initial = list(leaves_of(list(carried)))
+        general = [_general(evaluation, leaf) for leaf in initial]
         for _ in range(_ROUNDS):
             missing = {kind: list(places) for kind, places in evaluation.missing.items()}
-            entered, nodes, leaving, inputs = self.read(carried, general)
+            entered, nodes, body_results, inputs = self.read(carried, general)
             wider = [
                 _wider(evaluation, node, *values)
-                for values in zip(general, entered, leaves_of(list(leaving[1:])), strict=True)
+                for values in zip(general, entered, leaves_of(list(body_results[1:])), strict=True)
             ]
             if wider == general:
                 break
@@ -213,15 +212,15 @@ class _Loop:
             raise evaluation.fail(node, f"values that are general after {_ROUNDS} readings", "others")
         kept = [at for at, kind in enumerate(general) if kind is not None]
         names = [Name(f"{evaluation.names.own(node)}_{at}") for at in kept]
-        ends = list(leaves_of(list(leaving[1:])))
-        outputs = [self.argument(leaving[0]), *(self.argument(ends[at], general[at]) for at in kept)]
+        final = list(leaves_of(list(body_results[1:])))
+        outputs = [self.argument(body_results[0]), *(self.argument(final[at], general[at]) for at in kept)]
         arguments: dict[str, Argument] = {
-            "trips": self.argument(most - self.turn if isinstance(most, int) else most),
+            "trips": self.argument(limit - self.turn if isinstance(limit, int) else limit),
             "condition": self.argument(condition),
             "body": _graph(nodes, evaluation, inputs, outputs),
-            "operands": tuple(self.argument(first[at], general[at]) for at in kept),
+            "operands": tuple(self.argument(initial[at], general[at]) for at in kept),
         }
-        results: list[Any] = list(first)
+        results: list[Any] = list(initial)
         groups: list[list[str]] = []
         for at, name in zip(kept, names, strict=True):
             results[at] = self.fresh(name.name, general[at])
@@ -236,7 +235,7 @@ class _Loop:
         return evaluation.lowered(self.node, value, "Scalar")
 
     def fresh(self, name: str, kind: Any) -> Any:
-        """A value of a general kind."""
+        """Return a value of a general kind."""
         evaluation = self.evaluation
         if isinstance(kind, str):
             sample = {"bool": True, "int": 1, "float": 1.0}[kind]
@@ -248,25 +247,25 @@ class _Loop:
         return evaluation.tensor(name, fake)
 
     def read(self, carried: Sequence[Any], general: Sequence[Any]) -> tuple[Any, list[Node], list[Any], list[str]]:
-        """Read the body for values of general kinds; what it took, its nodes, what it leaves, and its inputs."""
+        """Read the body for values of general kinds; return these values, its nodes, its results, and its inputs."""
         evaluation, node = self.evaluation, self.node
-        counter, *entering = (value.debugName() for value in self.body.inputs())
+        counter, *parameters = (value.debugName() for value in self.body.inputs())
         with _inside(evaluation, node) as nodes:
-            own = evaluation.names.own(node)
-            number = Number(evaluation.fresh(f"{own}_turn"), symbol_like(evaluation, 1))
+            name = evaluation.names.own(node)
+            number = Number(evaluation.fresh(f"{name}_turn"), symbol_like(evaluation, 1))
             inputs = [number.name]
             entered: list[Any] = []
             for at, (leaf, kind) in enumerate(zip(leaves_of(list(carried)), general, strict=True)):
-                entered.append(leaf if kind is None else self.fresh(f"{own}_carried_{at}", kind))
+                entered.append(leaf if kind is None else self.fresh(f"{name}_carried_{at}", kind))
                 if kind is not None:
                     inputs.append(entered[-1].name)
             evaluation.env[counter] = self.counted(number)
-            evaluation.env.update(zip(entering, _refilled(list(carried), iter(entered)), strict=True))
-            leaving = evaluation.block(self.body)
-        return entered, nodes, leaving, inputs
+            evaluation.env.update(zip(parameters, _refilled(list(carried), iter(entered)), strict=True))
+            results = evaluation.block(self.body)
+        return entered, nodes, results, inputs
 
     def counted(self, number: Number) -> Number:
-        """The number of a turn, with those before that were unrolled."""
+        """Return the number of a turn, unrolled turns included."""
         if not self.turn:
             return number
         evaluation = self.evaluation
@@ -277,7 +276,7 @@ class _Loop:
 
 
 def _refilled(value: Any, leaves: Iterator[Any]) -> Any:
-    """A structure with other leaves, in order."""
+    """Return a structure with other leaves, in order."""
     if isinstance(value, list | tuple):
         return type(value)([_refilled(item, leaves) for item in value])
     if isinstance(value, dict):
@@ -286,7 +285,7 @@ def _refilled(value: Any, leaves: Iterator[Any]) -> Any:
 
 
 def _general(evaluation: Evaluation, leaf: Any) -> Any:
-    """The kind of a value as it enters a loop: element type and extents, the kind of a number; None for a constant."""
+    """Return the kind of a loop's input: element type and extents, or the kind of a number; None for a constant."""
     if isinstance(leaf, Tensor):
         if leaf.fake is None:
             return None
@@ -303,7 +302,7 @@ def _number_kind(evaluation: Evaluation, value: Any) -> str:
 
 
 def _wider(evaluation: Evaluation, node: Any, kind: Any, before: Any, after: Any) -> Any:
-    """The kind of what enters a loop, after what leaves it."""
+    """Return the kind of a loop's input that covers its result `after`, too."""
     if kind is None:
         if before is after or (type(before) is type(after) and not computed_in([before]) and before == after):
             return None

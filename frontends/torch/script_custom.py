@@ -1,4 +1,4 @@
-"""Operators that functions of the user's convert, TVM's `custom_convert_map`: from expressions to expressions."""
+"""Converts operators by the user's functions of expressions, TVM's `custom_convert_map`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .script_values import TORCH_CODES
 
 
 def converted(ctx: Context, function: Callable[..., Any]) -> tuple[SSAValue, ...]:
-    """The results of a function that is called with the arguments of an operator and their types.
+    """Return the results of a function that is called with the arguments of an operator and their types.
 
     Tensors are variables, lists are lists, and numbers, texts and None are Python's; element types are torch's numbers.
-    What the function makes is located at the layer, but for what has a span of its own.
+    Expressions without a span of their own are located at the layer.
     """
     variables: dict[int, Var] = {}
 
@@ -48,7 +48,7 @@ def converted(ctx: Context, function: Callable[..., Any]) -> tuple[SSAValue, ...
 
 
 def _type(ctx: Context, operand: Operand) -> str:
-    """The name that TVM has for the type of an argument."""
+    """Return TVM's name of the type of an argument."""
     match operand:
         case At():
             return dtype_of(ctx.value(operand.index)).name
@@ -67,7 +67,7 @@ def _type(ctx: Context, operand: Operand) -> str:
 
 
 def _results(ctx: Context, result: Any) -> list[Expr]:
-    """The expressions that a function gave: one, or several in a list or tuple."""
+    """Return the expressions in the result of a function: one, or several in a list or tuple."""
     if isinstance(result, Tuple):
         return list(result.fields)
     parts = [result] if isinstance(result, Expr) or not isinstance(result, Iterable) else cast("Iterable[Any]", result)
@@ -79,7 +79,7 @@ def _results(ctx: Context, result: Any) -> list[Expr]:
 
 
 def _added(ctx: Context, results: list[Expr], variables: dict[int, Var]) -> tuple[SSAValue, ...]:
-    """The values of expressions whose ops are added at the layer of a call."""
+    """Add the ops of expressions at the layer of a call; return their values."""
     body = results[0] if len(results) == 1 else Tuple(results)
     module = elaborate(Program({"main": Function(list(variables.values()), body)}))
     main = main_of(module)
@@ -87,8 +87,8 @@ def _added(ctx: Context, results: list[Expr], variables: dict[int, Var]) -> tupl
         value.replace_all_uses_with(ctx.value(index))
     for op in list(main.walk()):
         if isinstance(op, ConstantOp):
-            own = ctx.constant(op.value(module), op.result.name_hint or "constant")
-            op.result.replace_all_uses_with(own)
+            constant = ctx.constant(op.value(module), op.result.name_hint or "constant")
+            op.result.replace_all_uses_with(constant)
             op.detach()
             op.erase()
     values: tuple[SSAValue, ...] = ()

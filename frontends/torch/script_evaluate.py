@@ -1,9 +1,9 @@
 # pyright: basic, reportMissingImports=false
-"""The nodes of a TorchScript graph as calls with known arguments, in the form of exported programs.
+"""Evaluates a TorchScript graph to calls with known arguments, in the form of exported programs.
 
-A graph is read as Python would run it, with tensors that have types but no elements (torch's fake tensors): lists,
-tuples, attributes, sizes and the branches that they decide are gone when it is done, and the types of all tensors are
-known. What only elements decide stays: a number that a call computes.
+A graph is run like Python, with tensors that have types but no elements (torch's fake tensors): lists, tuples,
+attributes, sizes and the branches that they decide disappear, and the types of all tensors become known. A number that
+depends on elements stays a value that a call computes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from .script_numbers import LISTS, NUMBERS, PLAIN
 from .script_values import TORCH_CODES, Number, Tensor, computed_in, leaves_of, meta_of
 
 _KNOWN = 1024
-"""Elements of a tensor up to which its own are computed where they follow from the program."""
+"""The greatest number of elements of a tensor that is computed from the program's constants."""
 _OWN_SPACES = ("_operator.", "math.", "torch.", "whence.")
-"""Beginnings of operators that are none of torch's."""
+"""The prefixes of operators outside of `torch.ops`."""
 _MOST = 1_000_000
-"""Nodes of a program, whose loops are unrolled."""
+"""The greatest number of nodes of a program, whose loops are unrolled."""
 _DEFAULTED = ("layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "requires_grad")
-"""Arguments that say nothing of values."""
+"""Arguments that do not affect values."""
 
 
 class Signature(NamedTuple):
-    """An operator by its schema."""
+    """The signature of an operator in its schema."""
 
     name: str
     overload: str
     arguments: Sequence[tuple[str, str, bool]]
-    """Name, type, and whether it is given by name only."""
+    """Name, type, and whether it is keyword-only."""
     defaults: Mapping[str, Any]
-    """Of the arguments that may be left out."""
+    """Optional argument -> its default."""
     tensors: bool
-    """True if a tensor is among the results."""
+    """True if a result is a tensor."""
 
     def is_default(self, name: str, value: Any) -> bool:
-        """Return whether an argument is what it would be if it were left out, or says nothing of values."""
+        """Return whether an argument equals its default or does not affect values."""
         if name in _DEFAULTED:
             return True
         default = self.defaults.get(name)
@@ -58,7 +58,7 @@ class Signature(NamedTuple):
 
 @cache
 def signature_of(text: str) -> Signature:
-    """The signature that a schema says."""
+    """Return the signature in the text of a schema."""
     schema = import_module("torch")._C.parse_schema(text)
     arguments = [(item.name, str(item.real_type), item.kwarg_only) for item in schema.arguments]
     defaults = {item.name: item.default_value for item in schema.arguments if item.has_default_value()}
@@ -67,23 +67,23 @@ def signature_of(text: str) -> Signature:
 
 
 class Tables(NamedTuple):
-    """Nodes that are no calls of operators that are converted, and what becomes of them."""
+    """The evaluation of nodes other than calls of converted operators."""
 
     own: Mapping[str, Callable[[Evaluation, Any], list[Any]]]
-    """By kind, nodes that are no calls at all -> their results."""
+    """Kind of a node that is not a call -> its results."""
     asking: Mapping[str, Callable[..., Any]]
-    """By kind, those that ask a tensor for its type, or for its one element -> the answer."""
+    """Kind of a node that asks for a tensor's type or only element -> the answer."""
     rewritten: Mapping[str, Callable[[Evaluation, Any, Signature, Sequence[Any]], Any]]
-    """By target, calls that are other ones, or none -> the result."""
+    """Target of a call that becomes other calls, or none -> the result."""
     renamed: Mapping[str, str]
-    """Overloads of TorchScript alone -> those of exported programs."""
+    """Overload that only TorchScript has -> the overload in exported programs."""
 
 
 @dataclass(eq=False)
 class Evaluation:
     """One reading of a graph.
 
-    member: the outermost module; None for a function. names: of the nodes.
+    member: the outermost module; None for a function. names: the names of the nodes.
     """
 
     file: str
@@ -91,9 +91,9 @@ class Evaluation:
     names: Names
     tables: Tables
     converted: Callable[[str], bool]
-    """Callback that decides if an operator is converted, by its target."""
+    """Returns whether an operator is converted, by its target."""
     custom: Callable[[str], object]
-    """Callback that gives the user's function for an operator, which takes all of the arguments."""
+    """Returns the user's function for an operator, which takes all arguments."""
     nodes: list[Node] = field(default_factory=list)
     metas: dict[str, TensorMeta] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Evaluation:
     constants: dict[str, Any] = field(default_factory=dict)
     """The tensors of the graph itself."""
     missing: dict[str, list[str]] = field(default_factory=dict)
-    """Operators that nothing converts -> the layers that call them."""
+    """Operator without a converter -> the layers that call it."""
 
     def __post_init__(self) -> None:
         self.torch: Any = import_module("torch")
@@ -112,31 +112,31 @@ class Evaluation:
         self.env: dict[str, Any] = {}
         self.used: set[str] = set()
         self.unknown: set[int] = set()
-        """The storages of known tensors that something unknown was written to."""
+        """The storages of known tensors that an unknown value was written to."""
         self.tensors: dict[str, Tensor] = {}
         self.depth = 0
-        """The number of graphs around that a call decides about."""
+        """The number of graphs around the current node that a call decides about."""
 
     def fail(self, node: Any, expected: str, actual: str) -> FrontendError:
         return FrontendError(f"{node.kind()}: expected {expected}, got {actual} ({self.place(node)})")
 
     def place(self, node: Any) -> str:
-        """The layer and line of a node, for errors."""
+        """Return the layer and line of a node, for errors."""
         calls = user_frames(frames_of(node))
         return self.names.layer(node) + (f" at {calls[0].file}:{calls[0].line}" if calls else "")
 
     # Values.
 
-    def fresh(self, wanted: str) -> str:
-        name, count = wanted, 0
+    def fresh(self, stem: str) -> str:
+        name, count = stem, 0
         while name in self.used:
             count += 1
-            name = f"{wanted}:{count}"
+            name = f"{stem}:{count}"
         self.used.add(name)
         return name
 
     def extent(self) -> Any:
-        """A symbol for an extent that only values decide."""
+        """Return a symbol for an extent that depends on elements."""
         symbol = self.mode.shape_env.create_unbacked_symint()
         self.torch._check(symbol >= 0)
         return symbol
@@ -147,14 +147,14 @@ class Evaluation:
             return self.mode.from_tensor(tensor.detach(), static_shapes=True)
 
     def tensor(self, name: str, fake: Any, real: Any = None) -> Tensor:
-        """A tensor under a name that no other has."""
+        """Return a new tensor under a unique name."""
         value = Tensor(self.fresh(name), fake, real)
         if fake is not None:
             self.metas[value.name] = meta_of(fake)
         return value
 
     def weight(self, path: str, tensor: Any) -> Tensor:
-        """A tensor of the module."""
+        """Return a tensor of the module."""
         if path not in self.tensors:
             self.weights[path] = tensor
             self.used.add(path)
@@ -163,20 +163,20 @@ class Evaluation:
         return self.tensors[path]
 
     def constant(self, name: str, tensor: Any) -> Tensor:
-        """A tensor of the graph itself."""
+        """Return a tensor of the graph itself."""
         value = self.tensor(name, self.fake(tensor), tensor.clone() if tensor.numel() <= _KNOWN else None)
         self.constants[value.name] = tensor
         return value
 
     def known(self, value: Tensor) -> Any:
-        """The tensor itself; None where it is not known."""
+        """Return the tensor with its elements; None if they are unknown."""
         real = value.real
         return None if real is None or real.untyped_storage().data_ptr() in self.unknown else real
 
     # Nodes.
 
     def block(self, block: Any) -> list[Any]:
-        """Read the nodes of a block; its results."""
+        """Evaluate the nodes of a block; return its results."""
         for node in block.nodes():
             self.node(node)
         return [self.env[output.debugName()] for output in block.outputs()]
@@ -184,10 +184,10 @@ class Evaluation:
     def node(self, node: Any) -> None:
         if len(self.nodes) > _MOST:
             raise self.fail(node, f"at most {_MOST} calls", "loops that make more")
-        own = self.tables.own.get(node.kind())
-        results = own(self, node) if own is not None else [self.operator(node)]
+        handler = self.tables.own.get(node.kind())
+        results = handler(self, node) if handler is not None else [self.operator(node)]
         outputs = list(node.outputs())
-        if own is None and len(outputs) != 1:
+        if handler is None and len(outputs) != 1:
             results = list(results[0]) if isinstance(results[0], list | tuple) else []
         for output, value in zip(outputs, results, strict=False):
             self.env[output.debugName()] = value
@@ -196,7 +196,7 @@ class Evaluation:
         return [self.env[value.debugName()] for value in node.inputs()]
 
     def operator(self, node: Any) -> Any:
-        """The result of a call of an operator; a tuple of several."""
+        """Return the result of a call of an operator, a tuple for several."""
         kind, values = node.kind(), self.inputs(node)
         if node.schema() == "(no schema)":
             if kind in PLAIN:
@@ -227,7 +227,7 @@ class Evaluation:
             raise self.fail(node, "values that it takes", str(error).partition("\n")[0]) from error
 
     def number(self, node: Any, target: str, function: Callable[..., Any], values: Sequence[Any]) -> Any:
-        """A number that values decide, of others."""
+        """Return a number that a call computes from others."""
         symbols = [value.symbol if isinstance(value, Number) else value for value in values]
         result = function(*symbols)
         if isinstance(result, bool | int | float):
@@ -238,13 +238,13 @@ class Evaluation:
         return value
 
     def unread(self, node: Any) -> Any:
-        """Note an operator that nothing reads; its results have the types that the graph knows."""
+        """Record an operator without a converter; its results have the types in the graph."""
         self.missing.setdefault(node.kind(), []).append(self.place(node))
         results = tuple(self.typed(node, at, output) for at, output in enumerate(node.outputs()))
         return results[0] if len(results) == 1 else results
 
     def typed(self, node: Any, at: int, output: Any) -> Tensor:
-        """A result of the type that the graph knows."""
+        """Return a result of the type in the graph."""
         type_ = output.type()
         sizes = type_.sizes() if type_.kind() == "TensorType" else None
         fake = None
@@ -256,7 +256,7 @@ class Evaluation:
     # Calls.
 
     def add(self, node: Any, target: str, arguments: Mapping[str, Argument], outputs: Sequence[Sequence[str]]) -> None:
-        """A call at the layer and line of a node."""
+        """Add a call at the layer and line of a node."""
         full_target = target if target.startswith(_OWN_SPACES) else f"torch.ops.{target}"
         self.nodes.append(
             Node(
@@ -272,7 +272,7 @@ class Evaluation:
         )
 
     def call(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
-        """A call that computes tensors, and its results."""
+        """Add a call that computes tensors; return its results."""
         if signature.target in self.tables.rewritten:
             return self.tables.rewritten[signature.target](self, node, signature, values)
         target = self.tables.renamed.get(signature.target, signature.target)
@@ -281,12 +281,12 @@ class Evaluation:
         try:
             results = self.types(node, signature, values)
         except FrontendError:
-            return self.unread(node)  # torch does not know its types either
+            return self.unread(node)  # torch cannot infer its types either.
         self.missing.setdefault(node.kind(), []).append(self.place(node))
         return self.called(node, signature, (), results)
 
     def called(self, node: Any, signature: Signature, values: Sequence[Any], results: Any) -> Any:
-        """Add a call whose results are as torch infers them."""
+        """Add a call whose results have the types that torch inferred."""
         target = self.tables.renamed.get(signature.target, signature.target)
         custom = self.custom(target) is not None
         arguments: dict[str, Argument] = {}
@@ -295,18 +295,18 @@ class Evaluation:
                 arguments[name] = self.lowered(node, value, kind, name)
             elif value is not None and (computed_in(value) or not signature.is_default(name, value)):
                 arguments[name] = self.lowered(node, value, kind, name)
-        made: list[Any] = []
+        values_made: list[Any] = []
         outputs: list[list[str]] = []
         several = isinstance(results, tuple)
         for at, result in enumerate(results if several else (results,)):
-            own = f"{self.names.own(node)}_{at}"
+            name_stem = f"{self.names.own(node)}_{at}"
             if isinstance(result, list | tuple):
-                made.append([self.result(own, item) for item in result])
+                values_made.append([self.result(name_stem, item) for item in result])
             else:
-                made.append(self.result(own, result))
-            outputs.append([item.name for item in leaves_of(made[-1])])
+                values_made.append(self.result(name_stem, result))
+            outputs.append([item.name for item in leaves_of(values_made[-1])])
         self.add(node, target, arguments, outputs)
-        return tuple(made) if several else made[0]
+        return tuple(values_made) if several else values_made[0]
 
     def result(self, name: str, result: Any) -> Any:
         if isinstance(result.fake, self.torch.Tensor) or result.fake is None:
@@ -314,7 +314,7 @@ class Evaluation:
         return Number(self.fresh(name), result.fake)
 
     def types(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
-        """The results of a call: `Typed`, and lists and tuples of such."""
+        """Return the results of a call: `Typed`, and lists and tuples of these."""
         computed = computed_in(values)
         function = self.function(signature)
         if any(isinstance(value, Tensor) and value.fake is None for value in computed):
@@ -351,7 +351,7 @@ class Evaluation:
         return results[0] if len(results) == 1 else tuple(results)
 
     def tried(self, node: Any, signature: Signature, function: Any, values: Sequence[Any], *, real: bool) -> Any:
-        """Return what torch computes of fake or known tensors; None where it does not know how."""
+        """Return torch's result for fake or known tensors; None where it has none."""
         positional, named = [], {}
         for (name, kind, by_name), value in zip(signature.arguments, values, strict=False):
             argument = self.passed(value, kind, real)
@@ -373,7 +373,7 @@ class Evaluation:
             raise self.fail(node, "arguments that it takes", str(error).partition("\n")[0]) from error
 
     def passed(self, value: Any, kind: str, real: bool) -> Any:
-        """A value as torch takes it."""
+        """Return a value as an argument of torch's function."""
         if isinstance(value, Tensor):
             return self.known(value) if real else value.fake
         if isinstance(value, Number):
@@ -382,12 +382,12 @@ class Evaluation:
             inner = kind.replace("List[", "", 1)
             return [self.passed(item, inner, real) for item in value]
         if isinstance(value, bool | int | float) and kind.startswith(("Tensor", "Optional[Tensor")):
-            # A number that the tracer took for a tensor; one of Python's has the standing that it had.
+            # The tracer made a tensor of this number; a scalar tensor promotes in the same way.
             return self.torch.tensor(value)
         return value
 
     def lowered(self, node: Any, value: Any, kind: str, name: str = "") -> Argument:
-        """A value as the argument of a call."""
+        """Return a value as the argument of a call."""
         if isinstance(value, Tensor):
             return Name(value.name)
         if isinstance(value, Number):

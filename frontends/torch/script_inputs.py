@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""Names, shapes and element types that `relay.frontend.from_pytorch` has for inputs, held against the graph."""
+"""Checks the names, shapes and types of inputs that you give `relay.frontend.from_pytorch` against the graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DTYPES: Mapping[str, str] = {
     "bfloat16": "bfloat16",
     **{name: name for name in ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8")},
 }
-"""torch's names of element types, and numpy's -> numpy's."""
+"""torch's or numpy's name of an element type -> numpy's."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ Structure: TypeAlias = "Spec | tuple[Structure, ...] | list[Structure]"
 
 
 def dtype_named(name: str | None, default: str) -> str:
-    """The element type of a name of torch's or numpy's; of none the default, with a warning.
+    """Return the element type of torch's or numpy's name; without a name the default, with a warning.
 
     Raises InputInfosError for another name.
     """
@@ -51,12 +51,12 @@ def dtype_named(name: str | None, default: str) -> str:
 
 
 def input_specs(graph_inputs: Sequence[Any], infos: Any, default_dtype: str) -> list[tuple[str, Structure]]:
-    """Name and type of each input; raises InputInfosError, with TVM's texts, for infos that do not fit the graph."""
+    """Return the name and type of each input; raises InputInfosError, with TVM's texts, for unfitting infos."""
     if not isinstance(infos, list):
         raise InputInfosError("Graph inputs input_infos should be a list")
     if len(graph_inputs) != len(infos):
         raise InputInfosError(f"PyTorch has {len(graph_inputs)} inputs and input_infos lists {len(infos)}.")
-    result: list[tuple[str, Structure]] = []
+    specs: list[tuple[str, Structure]] = []
     for at, (value, info) in enumerate(zip(graph_inputs, infos, strict=True)):
         if not isinstance(info, tuple):
             raise InputInfosError(f"Graph input {at} is not a tuple")
@@ -64,7 +64,7 @@ def input_specs(graph_inputs: Sequence[Any], infos: Any, default_dtype: str) -> 
             text = f"Graph input {info} is not valid, expected ('name', shape) or ('name', (shape, dtype))"
             raise InputInfosError(text)
         name, shape = info
-        if name in dict(result):
+        if name in dict(specs):
             raise InputInfosError(f"Graph input '{name}' is there twice: expected names that differ")
         dtype = None
         if isinstance(shape, tuple) and shape and isinstance(shape[-1], str):
@@ -72,12 +72,12 @@ def input_specs(graph_inputs: Sequence[Any], infos: Any, default_dtype: str) -> 
                 text = f"Graph input {info} is not valid, expected ('name', shape) or ('name', (shape, dtype))"
                 raise InputInfosError(text)
             shape, dtype = shape
-        result.append((name, _structure(value.type(), shape, dtype, default_dtype)))
-    return result
+        specs.append((name, _structure(value.type(), shape, dtype, default_dtype)))
+    return specs
 
 
 def _structure(type_: Any, shape: Any, dtype: str | None, default: str) -> Structure:
-    """The type of a value of a graph's type, whose shapes are structured as it is."""
+    """Return the type of a value; its shapes have the structure of the graph's type."""
     match type_.kind():
         case "OptionalType":
             return _structure(type_.getElementType(), shape, dtype, default)
@@ -110,7 +110,7 @@ def _tensor(type_: Any, shape: Any, dtype: str | None, default: str) -> Spec:
     if type_.dim() is not None and type_.dim() != len(shape):
         raise InputInfosError(f"Shapes of input list and information in the graph do not match: rank {type_.dim()}")
     sizes = type_.sizes()
-    if sizes is not None and any(own != extent for own, extent in zip(sizes, shape, strict=True)):
+    if sizes is not None and any(graph_dtype != extent for graph_dtype, extent in zip(sizes, shape, strict=True)):
         text = f"Shapes of input list and information in the graph do not match: {list(sizes)} and {list(shape)}"
         raise InputInfosError(text)
     if any(extent <= 0 for extent in shape[1:]):
@@ -118,5 +118,5 @@ def _tensor(type_: Any, shape: Any, dtype: str | None, default: str) -> Spec:
         raise InputInfosError(f"{text} {list(shape)}")
     if shape and shape[0] < 0:
         raise InputInfosError(f"Expected an input's batch of a known size, but input has a shape of {list(shape)}")
-    own = type_.dtype()
-    return Spec(tuple(shape), dtype_named(str(own) if own is not None else dtype, default))
+    graph_dtype = type_.dtype()
+    return Spec(tuple(shape), dtype_named(str(graph_dtype) if graph_dtype is not None else dtype, default))

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""TorchScript as the importer takes it: layers and tensors have TVM's names, and users may convert operators."""
+"""The format of TorchScript in the importer: layers and tensors have TVM's names, and you may convert operators."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .script_inputs import Structure
 
 @dataclass(frozen=True)
 class ScriptModel:
-    """A TorchScript program that was read, and how it names weights."""
+    """A TorchScript program that was read, and its names of weights."""
 
     model: Model
     script: Script
 
     def parameters(self) -> dict[str, str]:
-        """Layer of a weight for each node that reads it -> the weight."""
+        """Return label of a weight for each node that reads it -> the weight."""
         return {
             _label(self.script, name, node_of(step)): name
             for step in _steps_in(self.model.region)
@@ -39,14 +39,14 @@ class ScriptModel:
 
 
 def _label(script: Script, name: str, node: Node) -> str:
-    """An input or weight is `<layer>.<tensor>` for a layer that reads it; with scopes kept, a weight is its own."""
+    """Return `<layer>.<tensor>`, the label of an input or weight for a reader; with scopes, a weight keeps its name."""
     if not script.leaves and name in script.weights:
         return name
     return f"{node.layer}{script.separator}{script.leaves.get(name, name)}"
 
 
 def _format(script: Script, options: Options) -> Format:
-    """Return the format of exported programs, but for names, and for operators that the user converts."""
+    """Return the format of exported programs with other names, and with the operators that the user converts."""
 
     def label(model: Model, name: str, node: Node) -> str:
         return _label(script, name, node)
@@ -59,7 +59,7 @@ def _format(script: Script, options: Options) -> Format:
 
 
 def _steps_in(region: Region) -> Iterator[Step]:
-    """The steps of a region and of the bodies in it."""
+    """Yield the steps of a region and of the bodies in it."""
     for step in region.steps:
         yield step
         for body in step.bodies.values():
@@ -72,7 +72,7 @@ def script_model(
     options: Options | None = None,
     keep: bool = False,
 ) -> ScriptModel:
-    """Read a TorchScript module or function for inputs of known types; without, for those that tracing saw."""
+    """Read a TorchScript module or function for inputs of given types, by default those at tracing."""
     options = options or Options()
     graph, inputs = graph_of(module)
     script = read_script(module, traced_specs(inputs) if specs is None else specs, graph, options)
@@ -81,8 +81,8 @@ def script_model(
 
 
 def open_model(model: Any, keep: bool = False) -> Model:
-    """Read a TorchScript module or function for the inputs that tracing saw; raises FrontendError where it saw none.
+    """Read a TorchScript module or function for the inputs at tracing; raises FrontendError if it was not traced.
 
-    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    keep: whether buffers that a call changes are inputs and outputs (`Model.states`), to be kept for the next call.
     """
     return script_model(model, keep=keep).model

@@ -1,7 +1,7 @@
 # pyright: basic, reportMissingImports=false
-"""Names and places of the nodes of a TorchScript graph, as TVM 0.14 has them: `aten::_convolution_0`.
+"""Names and locations of the nodes of a TorchScript graph, like TVM 0.14's: `aten::_convolution_0`.
 
-With scopes kept, as TVM 0.15 has it, an operator is called after the path of its module.
+With scopes kept, as in TVM 0.15, an operator has the path of its module as its name.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _CALL = re.compile(r"(.{1,1024})\(([0-9]{1,9})\): (.*)")
 
 
 class Names:
-    """The names of a graph's nodes: the kind and how many of it came before.
+    """The names of a graph's nodes: the kind, and the number of nodes of this kind before.
 
-    The nodes of a block are counted after those around it. friendly: whether parsers take the names. scopes: whether
-    nodes are called after their modules; those of the outermost one keep the names of their own.
+    The nodes of a block are counted after those around it. friendly: whether names are identifiers. scopes: whether
+    nodes are named after their modules, except in the outermost module.
     """
 
     def __init__(self, graph: Any, *, friendly: bool = False, scopes: bool = False):
@@ -42,27 +42,27 @@ class Names:
                 self._count(inner, counts)
 
     def own(self, node: Any) -> str:
-        """The name of a node by its kind; of one without outputs, the kind."""
+        """Return the name of a node by its kind, or the kind of a node without outputs."""
         return self._spans.get(first_output(node)) or str(node.kind())
 
     def layer(self, node: Any) -> str:
-        """The name of the layer that a node is."""
+        """Return the name of the layer that a node is."""
         name = (self.scopes and module_path(node.scopeName())) or self.own(node)
         return re.sub(r"[:.]", "_", name) if self.friendly else name
 
 
 def first_output(node: Any) -> str:
-    """The name of a node's first output in the graph, which no other value has; "" for a node without."""
+    """Return the unique name of a node's first output in the graph; "" for a node without outputs."""
     return next((output.debugName() for output in node.outputs()), "")
 
 
 def module_path(scope: str) -> str:
-    """The path of the module of a scope: `block.conv` of `__module.block/__module.block.conv`; "" for the outermost."""
+    """Return the path of a scope's module: `block.conv` for `__module.block/__module.block.conv`."""
     return scope.rpartition("/")[2].removeprefix("__module").removeprefix(".")
 
 
 def frames_of(node: Any) -> tuple[Frame, ...]:
-    """File, line and function of the calls around a node, the outermost first."""
+    """Return the file, line and function of the calls around a node, the outermost first."""
     text: str = node.sourceRange()
     if len(text) > MOST_TEXT:
         return ()
@@ -73,7 +73,7 @@ def frames_of(node: Any) -> tuple[Frame, ...]:
 
 
 def nodes_in(block: Any) -> Iterator[Any]:
-    """The nodes of a block and of the blocks in them."""
+    """Yield the nodes of a block and of the blocks in them."""
     for node in block.nodes():
         yield node
         for inner in node.blocks():

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Nodes of TorchScript that are no calls of ATen operators: constants, attributes, structures, questions of types."""
+"""Evaluates the nodes of TorchScript beside calls of ATen: constants, attributes, structures, queries of types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _constant(evaluation: Evaluation, node: Any) -> list[Any]:
 
 
 def _is_number(torch: Any, tensor: Any) -> bool:
-    """Return whether a scalar tensor stands for a number of Python."""
+    """Return whether a scalar tensor represents a number of Python."""
     narrow = {torch.float64: torch.float32, torch.int64: torch.int32}.get(tensor.dtype)
     return narrow is not None and torch.result_type(torch.zeros((), dtype=narrow), tensor) == narrow
 
@@ -42,7 +42,7 @@ def _attribute(evaluation: Evaluation, node: Any) -> list[Any]:
 
 
 def _member(evaluation: Evaluation, value: Any, path: str) -> Any:
-    """Return the value that an attribute of a module is."""
+    """Return the value of a module's attribute."""
     if isinstance(value, evaluation.torch.Tensor):
         return evaluation.weight(path, value)
     if isinstance(value, list | tuple):
@@ -80,10 +80,10 @@ OWN: Mapping[str, Callable[[Evaluation, Any], list[Any]]] = {
     "prim::TupleIndex": lambda evaluation, node: [getitem(*evaluation.inputs(node))],
     "prim::TupleUnpack": _unpacked,
 }
-"""Nodes that are no calls of operators."""
+"""Kind of a node that is not a call of an operator -> its results."""
 
 
-# What asks for the type of a tensor.
+# Queries of a tensor's type.
 
 
 def _extent(evaluation: Evaluation, node: Any, tensor: Tensor, axis: int) -> Any:
@@ -127,7 +127,7 @@ def _element(evaluation: Evaluation, node: Any, tensor: Tensor) -> int:
 
 
 def _item(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
-    """The one element of a tensor, as a number of the kind that the node says."""
+    """Return the only element of a tensor as a number of the node's kind."""
     kind = node.output().type().kind()
     python = {"IntType": int, "FloatType": float, "BoolType": bool}.get(kind, lambda number: number)
     real = evaluation.known(tensor)
@@ -137,13 +137,13 @@ def _item(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
     if tensor.fake is None:
         raise evaluation.fail(node, "a tensor whose type torch infers", f"'{tensor.name}'")
     source, dtype = tensor, tensor.fake.dtype
-    wanted = {"IntType": torch.int64, "FloatType": torch.float64, "BoolType": torch.bool}.get(kind, dtype)
+    target_dtype = {"IntType": torch.int64, "FloatType": torch.float64, "BoolType": torch.bool}.get(kind, dtype)
     whole = not dtype.is_floating_point and dtype != torch.bool
-    if dtype != wanted and not (whole and kind == "IntType"):
+    if dtype != target_dtype and not (whole and kind == "IntType"):
         with evaluation.mode:
-            fake = tensor.fake.to(wanted)
+            fake = tensor.fake.to(target_dtype)
         source = evaluation.tensor(f"{evaluation.names.own(node)}_{kind}", fake)
-        code = ScalarType(CODES[str(wanted).removeprefix("torch.")])
+        code = ScalarType(CODES[str(target_dtype).removeprefix("torch.")])
         evaluation.add(node, "aten.to.dtype", {"self": Name(tensor.name), "dtype": code}, [[source.name]])
     with evaluation.mode:
         symbol = torch.ops.aten.item.default(source.fake)
@@ -153,7 +153,7 @@ def _item(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
 
 
 def _shape(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
-    """The extents of a tensor, as a tensor."""
+    """Return the extents of a tensor as a tensor."""
     sizes = _size(evaluation, node, tensor)
     if computed_in(sizes):
         return evaluation.unread(node)
@@ -179,14 +179,14 @@ ASKING: Mapping[str, Callable[..., Any]] = {
     "prim::layout": lambda evaluation, node, tensor: 0,
     "prim::shape": _size,
 }
-"""Operators that ask for the type of a tensor, or for its one element."""
+"""Operator that asks for a tensor's type or only element -> the answer."""
 
 
-# Calls of other operators than those of exported programs.
+# Calls of operators that exported programs do not have.
 
 
 def _scalar(evaluation: Evaluation, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
-    """A number as a tensor."""
+    """Return a number as a tensor."""
     (value,) = values
     torch = evaluation.torch
     if not isinstance(value, Number):
@@ -206,7 +206,7 @@ def _scalar(evaluation: Evaluation, node: Any, signature: Signature, values: Seq
 
 
 def _literal(evaluation: Evaluation, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
-    """torch.tensor of numbers and lists of them."""
+    """`torch.tensor` of numbers and lists of numbers."""
     data, dtype = values[0], values[1] if len(values) > 1 else None
     if computed_in(data):
         if isinstance(data, Number):
@@ -233,13 +233,13 @@ REWRITTEN: Mapping[str, Callable[[Evaluation, Any, Signature, Sequence[Any]], An
     "prim.NumToTensor.Scalar": _scalar,
     "prim.NumToTensor.bool": _scalar,
 }
-"""Calls that are other ones, or none."""
+"""Target of a call that becomes other calls, or none -> the result."""
 
 RENAMED: Mapping[str, str] = {
     "aten.to.prim_dtype": "aten.to.dtype",
     "aten.to.prim_other": "aten.to.other",
     "aten.to.prim_Device": "aten.to.dtype_layout",
 }
-"""Overloads of TorchScript alone -> those of exported programs."""
+"""Overload that only TorchScript has -> the overload in exported programs."""
 
 TABLES = Tables(OWN, ASKING, REWRITTEN, RENAMED)

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Operators of TorchScript on numbers, lists and texts, which Python computes."""
+"""Operators of TorchScript on numbers, lists and texts, computed in Python."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ LISTS: Mapping[str, Function] = {
     "aten::str": str,
     "aten::values": lambda table: list(table.values()),
 }
-"""Operators whose first argument is a list, a text or a dictionary, whose items may be computed at a call."""
+"""Operators whose first argument is a list, a text or a dictionary; its items may be computed at a call."""
 
 PLAIN: Mapping[str, Function] = {
     "aten::__is__": _is,
@@ -118,7 +118,7 @@ PLAIN: Mapping[str, Function] = {
     "prim::unchecked_cast": _first,
     "prim::unchecked_unwrap_optional": _first,
 }
-"""Operators whose result is one of their arguments, or says nothing of values."""
+"""Operators whose result is one of their arguments, or does not depend on elements."""
 
 NUMBERS: Mapping[str, tuple[str, Function]] = {
     "aten::Float": ("torch.sym_float", float),
@@ -144,4 +144,4 @@ NUMBERS: Mapping[str, tuple[str, Function]] = {
     "prim::max": ("torch.sym_max", max),
     "prim::min": ("torch.sym_min", min),
 }
-"""Operators on numbers that values decide -> the operator of exported programs, and what it computes."""
+"""Operator on computed numbers -> the operator of exported programs, and its function in Python."""

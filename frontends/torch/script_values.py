@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""The values of a TorchScript program while it is read: Python's numbers and lists, and what calls compute."""
+"""The values of a TorchScript program during evaluation: Python's numbers and lists, and the results of calls."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ CODES = {
     "float8_e4m3fn": 29,
     "float8_e5m2": 30,
 }
-"""torch's name of an element type -> the number that the schema of exported programs gives it."""
+"""torch's name of an element type -> its number in the schema of exported programs."""
 TORCH_CODES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 14, 16, 13)
-"""That number by torch's own."""
+"""torch's own number of an element type -> its number in the schema."""
 
 
 @dataclass(eq=False)
@@ -46,14 +46,14 @@ class Tensor:
 
     name: str
     fake: Any
-    """The tensor without its elements, from which torch infers types; None where nothing says the type."""
+    """The tensor without its elements, from which torch infers types; None where the type is unknown."""
     real: Any = None
-    """The tensor itself, where it follows from numbers of the program and is small."""
+    """The tensor with its elements, if it is small and computed from the program's constants."""
 
 
 @dataclass(eq=False)
 class Number:
-    """A number that values decide."""
+    """A number that a call computes."""
 
     name: str
     symbol: Any
@@ -62,14 +62,14 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A module, or another object that a module has."""
+    """A module, or another object in a module."""
 
     owner: Any
     path: str
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """The values in lists, tuples and dictionaries, in order."""
+    """Yield the values in lists, tuples and dictionaries, in order."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from leaves_of(item)
@@ -81,12 +81,12 @@ def leaves_of(value: Any) -> Iterator[Any]:
 
 
 def computed_in(value: Any) -> list[Any]:
-    """The tensors and numbers among values that are computed at a call."""
+    """Return the tensors and numbers among values that are computed at a call."""
     return [leaf for leaf in leaves_of(value) if isinstance(leaf, Tensor | Number)]
 
 
 def meta_of(fake: Any) -> TensorMeta:
-    """The type of a tensor, as the schema of exported programs states it."""
+    """Return the type of a tensor in the schema of exported programs."""
 
     def size(extent: Any) -> int | str:
         if isinstance(extent, int):
@@ -104,7 +104,7 @@ def meta_of(fake: Any) -> TensorMeta:
 
 
 def array_of(tensor: Any) -> Array:
-    """A tensor of torch as an array that shares no memory with it."""
+    """Return a tensor of torch as an array that shares no memory with it."""
     plain = tensor.detach().cpu().contiguous()
     name = str(plain.dtype).removeprefix("torch.")
     if hasattr(ml_dtypes, name):

@@ -1,4 +1,4 @@
-"""Operators that JAX takes apart, put together again: patterns on relay, run behind the import.
+"""Patterns on relay that raise JAX's decompositions to the original operators after the import.
 
 Each new op is located at all layers whose ops it replaces.
 """
@@ -15,7 +15,7 @@ from .norms import BatchNormOfParts, LayerNormOfParts, ScaledLayerNorm, ShiftedL
 
 
 def raise_operators(module: ModuleOp) -> None:
-    """Rewrite a module that was imported, in place."""
+    """Rewrite an imported module in place."""
     rewrite(module, (ImplicitBinary(), ImplicitWhere()))
     rewrite(
         module,

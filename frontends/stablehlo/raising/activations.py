@@ -1,4 +1,4 @@
-"""Activations and normalised exponentials, out of their parts."""
+"""Patterns that raise activations and normalised exponentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operands that are repeated for operators that repeat them by themselves."""
+"""Patterns that remove broadcasts from the operands of operators that broadcast by themselves."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ....dialects.sizes import Size, broadcast_sizes, same_shape
 
 
 def _narrow(operands: Sequence[SSAValue], shape: tuple[int, ...]) -> list[SSAValue] | None:
-    """The operands without repetition, of as many as still give a shape together; None where it is of none."""
+    """Return the operands, without broadcasts where the shape stays the same; None where all are needed."""
     narrow = list(operands)
     changed = False
     for index, operand in enumerate(operands):
         if not isinstance(op := operand.owner, BroadcastToOp):
             continue
         before, narrow[index] = narrow[index], op.data
-        together: Sequence[Size] | None = ()
+        common: Sequence[Size] | None = ()
         for value in narrow:
-            together = None if together is None else broadcast_sizes(together, shape_of(value))
-        if together is None or not same_shape(cast("tuple[int, ...]", together), shape):
+            common = None if common is None else broadcast_sizes(common, shape_of(value))
+        if common is None or not same_shape(cast("tuple[int, ...]", common), shape):
             narrow[index] = before
         else:
             changed = True
@@ -60,7 +60,7 @@ class ImplicitBinary(RewritePattern):
 
 
 class ImplicitWhere(RewritePattern):
-    """The same of `where`."""
+    """`where(c, x, broadcast_to(y))` -> `where(c, x, y)`."""
 
     reason: ClassVar[str] = "the operator broadcasts by itself"
 

@@ -1,4 +1,4 @@
-"""Questions of the patterns about values: which number they are, of which reduction, and how they differ."""
+"""Tests that the patterns make on values: for a number, a reduction or a difference."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 def made_by(value: SSAValue, kind: type[OpT]) -> OpT | None:
-    """The op of a class that makes a value, if one does."""
+    """Return the op that computes a value, if it is of a class."""
     return value.owner if isinstance(value.owner, kind) else None
 
 
 def narrow(value: SSAValue) -> SSAValue:
-    """The value that another one is in another shape, or repeated."""
+    """Return the value before reshapes and broadcasts."""
     while isinstance(op := value.owner, ReshapeOp | BroadcastToOp):
         value = op.operands[0]
     return value
 
 
 def number(value: SSAValue, module: ModuleOp) -> float | None:
-    """The number that a value is at each of its places, if it is known."""
+    """Return the number that all elements of a value equal, if it is known."""
     array = one_number(narrow(value), module)
     return None if array is None else float(array)
 
 
 def reduction(value: SSAValue, kind: type[Reduce], data: SSAValue) -> int | None:
-    """The axis, counted from 0, along which a value is a reduction of data; None where it is another value.
+    """Return the axis, counted from 0, along which a value is a reduction of data; None for another value.
 
-    It has an axis of 1 in its place, or is repeated along it.
+    The value has extent 1 along the axis, or is repeated along it.
     """
     op = made_by(narrow(value), kind)
     if op is None or op.operands[0] is not data:
@@ -53,7 +53,7 @@ def reduction(value: SSAValue, kind: type[Reduce], data: SSAValue) -> int | None
 
 
 def difference_from(value: SSAValue, kind: type[Reduce]) -> tuple[SSAValue, int] | None:
-    """The data that a value is, less a reduction of it, and the axis; None where it is another value."""
+    """Return the data and the axis of a value that is data minus their reduction; None for another value."""
     difference = made_by(value, SubtractOp)
     if difference is None or not same_shape(shape_of(difference.lhs), shape_of(value)):
         return None
@@ -62,9 +62,9 @@ def difference_from(value: SSAValue, kind: type[Reduce]) -> tuple[SSAValue, int]
 
 
 def vector_along(value: SSAValue, axis: int, shape: tuple[int, ...]) -> bool:
-    """Return whether a value beside data of a shape differs along an axis at most, all of whose extent it has."""
-    own = shape_of(value)
-    padded = (1,) * (len(shape) - len(own)) + own
-    if len(own) > len(shape):
+    """Return whether a value that broadcasts to a shape is a vector along an axis of its full extent."""
+    extents = shape_of(value)
+    padded = (1,) * (len(shape) - len(extents)) + extents
+    if len(extents) > len(shape):
         return False
     return all(same(extent, shape[at]) if at == axis else same(extent, 1) for at, extent in enumerate(padded))

@@ -1,4 +1,4 @@
-"""Sums that are divided by the number of what was summed."""
+"""Patterns that raise means, which are sums divided by the number of their terms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .matching import made_by, number
 
 
 class KeptAxes(RewritePattern):
-    """`reshape(max(x))` that puts axes of 1 in the place of those that are gone -> `max(x)` that keeps them."""
+    """`reshape(max(x))` that restores the reduced axes with extent 1 -> `max(x)` that keeps them."""
 
     reason: ClassVar[str] = "the reduction keeps its axes"
 
@@ -71,7 +71,7 @@ class MeanOfSum(RewritePattern):
 
 @dataclass
 class MeanOfPool(RewritePattern):
-    """`avg_pool(x) * n / n`, of sums of windows -> `avg_pool(x)`."""
+    """`avg_pool(x) * n / n`, the quotient of sums of windows -> `avg_pool(x)`."""
 
     module: ModuleOp
     reason: ClassVar[str] = "a sum of a window by the number of its elements is their average"

@@ -1,4 +1,4 @@
-"""Normalisations, out of their arithmetic: by statistics of the data, and by given ones."""
+"""Patterns that raise normalisations by statistics of the data, and by constant statistics."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from .matching import difference_from, made_by, narrow, number, reduction, vecto
 
 
 def _both(op: AddOp | MultiplyOp) -> tuple[tuple[SSAValue, SSAValue], ...]:
-    """The operands, either first."""
+    """Return the operands in both orders."""
     return (op.lhs, op.rhs), (op.rhs, op.lhs)
 
 
 def _variance(value: SSAValue, data: SSAValue, module: ModuleOp) -> tuple[int, float] | None:
-    """The axis and the epsilon of a variance of data with an epsilon; None where it is another value.
+    """Return the axis and the epsilon of a variance of data plus an epsilon; None for another value.
 
-    The mean of squares less the square of the mean, at least 0, or the mean of squares of what is less the mean.
+    The variance is E[x^2] - E[x]^2, at least 0, or the mean of (x - E[x])^2.
     """
     total = made_by(value, AddOp)
     if total is None:
@@ -85,7 +85,7 @@ def _variance_axis(value: SSAValue, data: SSAValue, module: ModuleOp) -> int | N
 
 
 def _row(value: SSAValue) -> tuple[SSAValue, ReshapeOp | None]:
-    """A vector that stands along some axis, as a vector; and the op that makes it one, if there has to be one."""
+    """Return a vector along some axis as a value of rank 1, and the reshape that makes it so, if one is needed."""
     inner = narrow(value)
     if len(shape_of(inner)) == 1 and len(shape_of(value)) > 0:
         return inner, None
@@ -98,12 +98,12 @@ class _OfFactors(RewritePattern):
     module: ModuleOp
 
     def filled(self, like: SSAValue, extent: int, value: float) -> ConstantOp:
-        """A vector of one number."""
+        """Return a constant vector of one repeated number."""
         array = np.full(extent, value, numpy_dtype(element_of(like)))
         return ConstantOp.of(array, self.module, "ones" if value else "zeros")
 
-    def is_filled(self, value: SSAValue, wanted: float) -> bool:
-        return isinstance(value.owner, ConstantOp) and number(value, self.module) == wanted
+    def is_filled(self, value: SSAValue, expected: float) -> bool:
+        return isinstance(value.owner, ConstantOp) and number(value, self.module) == expected
 
 
 class LayerNormOfParts(_OfFactors):
@@ -114,8 +114,8 @@ class LayerNormOfParts(_OfFactors):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MultiplyOp | DivideOp, rewriter: PatternRewriter, /) -> None:
         pairs = _both(op) if isinstance(op, MultiplyOp) else ((op.lhs, op.rhs),)
-        for left, factor in pairs:
-            if (source := difference_from(left, MeanOp)) is None:
+        for difference, factor in pairs:
+            if (source := difference_from(difference, MeanOp)) is None:
                 continue
             data, axis = source
             if isinstance(shape_of(data)[axis], SizeExpr):
@@ -130,12 +130,12 @@ class LayerNormOfParts(_OfFactors):
                     return
 
     def _parts(self, op: Operation, factor: SSAValue) -> list[tuple[SSAValue, SSAValue | None]]:
-        """The operand of the root, and the other factor, in each way in which the factor is made."""
+        """Return the operand of the root and the other factor, if any, for each way to read the factor."""
         if isinstance(op, DivideOp):
             root = made_by(factor, SqrtOp)
             return [] if root is None else [(root.data, None)]
-        if (alone := made_by(narrow(factor), RsqrtOp)) is not None:
-            return [(alone.data, None)]
+        if (reciprocal_root := made_by(narrow(factor), RsqrtOp)) is not None:
+            return [(reciprocal_root.data, None)]
         product = made_by(factor, MultiplyOp)
         if product is None:
             return []
@@ -209,11 +209,11 @@ def _with(
     gamma: SSAValue | None = None,
     beta: SSAValue | None = None,
 ) -> None:
-    """Put a layer norm with another scale or shift in the place of what scales or shifts it."""
+    """Replace the op that scales or shifts a layer norm with one of that scale or shift."""
     new: list[Operation] = []
     vectors: list[SSAValue] = []
-    for new_vector, own in ((gamma, norm.gamma), (beta, norm.beta)):
-        vector, reshape = (own, None) if new_vector is None else _row(new_vector)
+    for new_vector, old_vector in ((gamma, norm.gamma), (beta, norm.beta)):
+        vector, reshape = (old_vector, None) if new_vector is None else _row(new_vector)
         vectors.append(vector)
         new += [reshape] if reshape is not None else []
     axis, epsilon = norm.signature.int("axis"), norm.signature.get("epsilon")
@@ -224,7 +224,7 @@ def _with(
 
 
 class BatchNormOfParts(_OfFactors):
-    """`(x - mean) * (rsqrt(variance + e) * scale) + shift`, of vectors along an axis -> `nn.batch_norm`."""
+    """`(x - mean) * (rsqrt(variance + e) * scale) + shift` with vectors along an axis -> `nn.batch_norm`."""
 
     reason: ClassVar[str] = "the definition of a batch norm"
 
