@@ -1,4 +1,4 @@
-"""External compilers: what they take, and who runs that. docs/byoc.md shows their use."""
+"""External compilers: the operators that they take, and their code generators. docs/byoc.md shows their use."""
 
 from whence.lowering.external.registry import external_compilers as external_compilers
 from whence.lowering.external.registry import register_external_codegen as register_external_codegen

@@ -53,7 +53,7 @@ class WhenceBackend(Backend):
 
     @classmethod
     def prepare(cls, model: ModelProto | str | PathLike[str], device: str = "CPU", **kwargs: Any) -> WhenceRep:
-        """The compiled model; `kwargs` are those of `whence.compile`, which says what it raises."""
+        """Return the compiled model; `kwargs` and errors are those of `whence.compile`."""
         return WhenceRep(compile_model(model, **kwargs))
 
     @classmethod
@@ -64,7 +64,7 @@ class WhenceBackend(Backend):
     def run_node(
         cls, node: NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
     ) -> tuple[Any, ...]:
-        """One node: its inputs get the types of the arrays."""
+        """Run one node, whose inputs have the types of the arrays."""
         declared = [
             onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for name, array in zip((name for name in node.input if name), inputs, strict=True)

@@ -63,7 +63,7 @@ _MARKS = {"(ok)": "32", "WRONG": "31", "error:": "31", "warning:": "33"}
 
 
 def painted(text: str, stream: IO[str] | None = None) -> str:
-    """Text with what matters in colour, where the stream shows it."""
+    """Return text with the important parts in colour, if the stream shows colours."""
     if not colours(stream or sys.stdout):
         return text
     for word, colour in _MARKS.items():

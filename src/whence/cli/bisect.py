@@ -100,7 +100,7 @@ def _expected(
     inputs: Mapping[str, Array],
     outputs: Sequence[TensorSpec],
 ) -> tuple[Mapping[str, Array], str]:
-    """Return the expected outputs of the model, and the name of what computed them."""
+    """Return the expected outputs of the model, and the name of their source."""
     from whence.cli.references import of_file
     from whence.explorer.references import NUMPY, of_runtime
 

@@ -68,7 +68,7 @@ def _desired_layouts(args: argparse.Namespace) -> str:
 
 
 def add_call(parser: argparse.ArgumentParser) -> None:
-    """Which kernel, and which call of it."""
+    """Add the arguments that select a kernel and a call of it."""
     parser.add_argument("--kernel", metavar="K", help="the name of a kernel call, the symbol of a kernel, or its index")
     parser.add_argument("--call", metavar="NAME", help="the call to answer for, if several share the kernel")
 
@@ -211,11 +211,11 @@ def compile_model(
     instruments: Sequence[PassInstrument] = (),
     progress: Shown | None = None,
 ) -> tuple[Executable, float]:
-    """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
+    """Compile the model that `add_model`'s arguments name; return it, and the seconds that compilation took.
 
-    config: options of the PassContext beside those that the arguments name. snapshots: as `whence.compile` has it.
-    instruments: called around each pass. progress: how far it is goes there; to the terminal if left out.
-    Errors as `whence.reading.models.model_path` and `whence.compile`.
+    config: options of the PassContext beside those in the arguments. snapshots: that of `whence.compile`.
+    instruments: called around each pass. progress: called with the progress; by default the terminal shows it.
+    Raises the errors of `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
 

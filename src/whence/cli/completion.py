@@ -1,4 +1,4 @@
-"""`whence completion`: what a shell needs to complete the command line."""
+"""`whence completion`: the script with which a shell completes the command line."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_measurements(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what a run is to tell."""
+    """Add the options for the measurements and records of a run."""
     group = parser.add_argument_group("measurements")
     group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
     group.add_argument("--seconds", type=amount, metavar="S", help="how long to sample (default 1)")
@@ -119,7 +119,7 @@ def _explore(args: argparse.Namespace) -> int:
 
 
 def session_of_arguments(args: argparse.Namespace) -> Session:
-    """Return the session in a file, or that of a model, which is recorded first."""
+    """Return the session in a file, or record that of a model."""
     return _document(args) if _is_document(args) else recorded(args)
 
 
@@ -161,7 +161,7 @@ def request_of(args: argparse.Namespace) -> Request:
 def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Shown | None = None) -> Session:
     """Return the session of the model in the arguments; errors as in `compile_model`.
 
-    watch: what takes the compilation down; a new one if left out.
+    watch: records the compilation; a new one by default.
     """
     from whence.explorer.session.watching import Watch
     from whence.exploring.record import session_of

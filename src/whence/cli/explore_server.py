@@ -19,10 +19,10 @@ _COMMAND = (sys.executable, "-P", "-m", "whence", "explore")
 
 
 def serve(args: argparse.Namespace, request: Request | None, session: Session | None) -> int:
-    """Serve the page of a session until Ctrl-C; without one, that of a request is made first.
+    """Serve the page of a session until Ctrl-C; without a session, the request is run first.
 
-    request: what can be run again; None: nothing.
-    Raises FrontendError where there is no such model, PipelineError where the port is taken or nobody answers any more.
+    request: the request that the page can run again; None for none.
+    Raises FrontendError for a missing model, and PipelineError if the port is taken or the server does not answer.
     """
     from whence.exploring.server import Server, running
     from whence.exploring.site import new_site

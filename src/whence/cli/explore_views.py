@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whence.explorer.session.views.choice import Choice
 
 _OPTIONS = ("stage", "against", "kernel", "level", "layer", "line", "full")
-"""What of a view is asked for, as `Choice` has it."""
+"""The part of a view that was requested, like `Choice`."""
 
 
 def add_views(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def _options(args: argparse.Namespace) -> Iterable[str]:
 
 
 def print_view(args: argparse.Namespace, session: Session) -> None:
-    """Print the view that is asked for; raises PipelineError for what the session does not have."""
+    """Print the requested view; raises PipelineError for a view that the session does not have."""
     from whence.explorer.session.views import VIEWS
 
     print(VIEWS[args.text](session, _choice(args)))

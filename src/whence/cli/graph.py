@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whence.explorer.session.document import Graph
 
 _FORMATS = {"json": "tvm", "dot": "dot", "svg": "svg"}
-"""Suffix -> what is meant where nobody says."""
+"""Suffix -> the default format."""
 
 
 def add(commands: Subparsers) -> None:

@@ -1,4 +1,4 @@
-"""The arguments that say what a model is run on."""
+"""The arguments for the inputs of a model."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def native(compiled: Executable, what: str) -> Executable:
 
 
 def static(compiled: Executable, what: str) -> Executable:
-    """As `native`, of fixed shapes."""
+    """Return the result of `native`, which must have fixed shapes."""
     if native(compiled, what).artifact.program.sizes is not None:
         opened = ", ".join(map(str, compiled.inputs))
         raise PipelineError(expectation(what, "a model of fixed shapes (--input-shapes fixes them)", opened))

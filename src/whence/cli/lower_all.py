@@ -23,10 +23,10 @@ from whence.support.errors import PipelineError
 
 
 def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
-    """A copy of `module` as kernels ready for LLVM: what is missing down to there is run.
+    """Return a copy of `module` as kernels ready for LLVM, by the passes that it has not been through.
 
-    A relay module without primitive functions goes through all relay passes, as when it is compiled; primitive and te
-    functions become loops with their default schedules. Raises PipelineError when nothing can become a kernel.
+    A relay module without primitive functions goes through all relay passes, as in a compilation; primitive and te
+    functions become loops with their default schedules. Raises PipelineError if nothing can become a kernel.
     """
     copy = module.clone()
     machine = Target.parse(target).hardware

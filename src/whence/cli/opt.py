@@ -88,7 +88,7 @@ class _Folder(BytesIO):
 
 
 def _know_compilers(passes: Sequence[ModulePass]) -> None:
-    """Have the external compilers of passes that come with Whence register what they take."""
+    """Register the external compilers that come with Whence, for the passes that name them."""
     names = [pass_.compiler for pass_ in passes if isinstance(pass_, MergeCompositePass)]
     names += [name for pass_ in passes if isinstance(pass_, AnnotateTargetPass) for name in pass_.targets]
     if names:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def of_file(path: Path, model: Path, signature: str | None, specs: Sequence[TensorSpec]) -> References:
-    """The tensors of an .npz, .npy, .pb or .params file.
+    """Return the tensors of an .npz, .npy, .pb or .params file.
 
-    signature: the key of that of a TFLite model. specs: the outputs of the model, for files that do not name theirs.
+    signature: the key of a TFLite model's signature. specs: the outputs of the model, for files without names.
     """
     layers: Mapping[str, tuple[str, ...]] = {}
     if model.suffix == ".onnx":

@@ -39,7 +39,7 @@ def run_times(compiled: Runs, inputs: Mapping[str, Array]) -> tuple[dict[str, Te
 
 
 def call_times(compiled: Executable, inputs: Mapping[str, Array], run: float, samples: Samples | None = None) -> Times:
-    """Median seconds of each kernel call, and of its layers; `run` is about what a run takes."""
+    """The median seconds of each kernel call, and of its layers; `run` is the approximate time of a run."""
     fewest, most = _RUNS
     return compiled.times(inputs, min(most, max(fewest, int(_BUDGET / max(run, 1e-6)))), samples)
 

@@ -58,7 +58,7 @@ class PassResult:
 
 @dataclass(frozen=True)
 class Bisection:
-    """The first departure from the reference: its pass, its layer, and what touched the layer."""
+    """The first departure from the reference: its pass, its layer, and the changes to the layer."""
 
     passes: tuple[PassResult, ...]
     """The results up to the first that departs."""
@@ -258,9 +258,9 @@ class _Run:
         return PassResult(name, True, worst, perf_counter() - start)
 
     def wrong_code(self, module: ModuleOp) -> LayerDifference | None:
-        """Return the first layer whose native code gives something else than its operators in numpy.
+        """Return the first layer whose native code and operators in numpy differ in their results.
 
-        Each operator is a kernel, so that every layer is seen. None where layers share their names.
+        Each operator is a kernel, so that every layer is compared. Returns None if layers share names.
         """
         arrays = _in_order(module, self.inputs)
         with PassContext(0, config={"relay.FuseOps.max_depth": 1}):
@@ -285,9 +285,9 @@ class _Run:
     def _layer(
         self, before: _Valued, after: _Valued, engine: Engine
     ) -> tuple[LayerValue | None, Difference | None, set[int]]:
-        """Return the first departing value behind the departing outputs of a pass, its departure, and its makers.
+        """Return the first departing value behind the departing outputs of a pass, its departure, and its ops.
 
-        Those are the numbers of the ops that computed it before, and of those that do now, back to right values.
+        The ops are the numbers of those that computed it before and after the pass, back to right values.
         """
         expected = {
             layer: moved(array, move)
@@ -317,7 +317,7 @@ class _Run:
         return None, None, set()
 
     def _arrays(self, valued: _Valued, engine: Engine) -> list[Array]:
-        """Return the values of layers that ops of `@main` give, in order."""
+        """Return the values of layers that ops of `@main` compute, in order."""
         module, values = valued
         copy = module.clone()
         main = _main(copy)
@@ -363,7 +363,7 @@ def _makers(op: Operation, right: Set[Operation]) -> set[Operation]:
 
 
 def _events(ledger: Ledger, start: int, layer: LayerValue | None, makers: set[int]) -> list[Entry]:
-    """Return the entries from `start` on that made what computes a layer's value, or took what did; all without one."""
+    """Return the entries from `start` on that created or replaced ops of a layer's value; all if none did."""
     entries = ledger.entries[start:]
     if layer is None:
         return entries

@@ -67,7 +67,7 @@ def compile(
     External compilers before it take the operators that they support, in order: "onnxruntime, llvm"; see docs/byoc.md.
     opt_level: 0-4, with TVM's level for each pass; docs/relay-passes.md shows the effect of each on numbers.
     threads: the number of threads; None for WHENCE_NUM_THREADS, or all CPUs that the process may use.
-    input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
+    input_shapes: shapes of inputs that the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
     `shapes` is another name for it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For open sizes there is
     one program for all of them (SizedExecutable). If that is impossible, each set of sizes has a program, compiled by
     the first call with them (DynamicExecutable).

@@ -64,7 +64,7 @@ def is_keras(source: object) -> bool:
 def is_tensorflow(source: object) -> bool:
     """Return whether a source is a TensorFlow model: a folder, or the file or bytes of a graph; a GraphDef.
 
-    Functions and loaded models of TensorFlow in memory are, too; what else it has is taken for one and refused.
+    Functions and loaded models of TensorFlow in memory count, too, and so do its other objects, which are refused.
     """
     if isinstance(source, Path):
         return source.suffix == ".pb" or source.is_dir()
@@ -78,13 +78,13 @@ def is_tensorflow(source: object) -> bool:
 
 _STABLEHLO = re.compile(rb"\b(?:stable|c)hlo\.")
 _HEAD = 1 << 20
-"""The bytes of a text that say what it is."""
+"""The number of bytes at the start of a text that identify its format."""
 
 
 def is_stablehlo(source: object) -> bool:
-    """Return whether a source is a program of StableHLO: a text of its ops, or what JAX has of one in memory.
+    """Return whether a source is a program of StableHLO: a text of its ops, or an object of JAX.
 
-    Bytecode of MLIR is taken for one, too, and refused with the way out.
+    Bytecode of MLIR counts, too, and is refused with a command that converts it.
     """
     if isinstance(source, Path):
         if source.suffix not in (".mlir", ".mlirbc") or not source.is_file():
@@ -122,7 +122,7 @@ FORMATS = (
     Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph"),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
-"""All but ONNX, which is what nothing else is."""
+"""All formats but ONNX, the format of everything else."""
 
 
 def is_onnx(source: object) -> bool:
@@ -176,7 +176,7 @@ def read_model(
     custom_ops: the operators that Python functions compute, and the library to fall back on; a warning names operators
     that the model does not have.
 
-    keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
+    keep: whether state that a call changes is an input and an output, kept for the next call; else it begins anew.
     """
     refuse_foreign(source)
     row = _format_of(source)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Source: TypeAlias = object
-"""A model: a file, its bytes, a file open for reading them, a module of ours, or what a framework has in memory."""
+"""A model: a file, its bytes, a binary file object, a module of ours, or an object of a framework."""
 
 
 @door()
@@ -60,9 +60,9 @@ def load(
 
 
 def import_at(model: Model, shapes: InputShapes | None) -> ModuleOp:
-    """Import a model for shapes of its inputs: with sizes, where these or the model leave any open.
+    """Import a model for shapes of its inputs, with sizes for open extents.
 
-    Raises FrontendError for shapes that do not fit the model, and where values decide what is computed.
+    Raises FrontendError for shapes that do not fit the model, and where values decide control flow or shapes.
     """
     from whence.frontends.importing.tensor import Undecided
     from whence.frontends.importing.whole_models import import_model, import_symbolic
@@ -88,7 +88,7 @@ def requested_of(model: Model, shapes: InputShapes | None) -> GivenShapes:
 
 
 _LONGEST = 60
-"""Letters of a source that is none which an error shows."""
+"""The greatest number of letters of a bad source that an error shows."""
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Opened:
     aliases: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
     """Other name of an input, which a call may use -> its name."""
     fallback: Fallback | None = None
-    """The library that computes what has no row, and the layers that it does compute."""
+    """The library that computes operators without a row, and the layers that it computes."""
     metadata: ModelMetadata = field(default_factory=ModelMetadata)
     """The metadata that the file states."""
 
@@ -231,6 +231,6 @@ def _shaped(module: ModuleOp, requested: GivenShapes) -> ModuleOp:
 
 
 def _written(source: object) -> tuple[int, int] | None:
-    """Return when a file was written, and its size; None for what is no file."""
+    """Return the modification time and size of a file; None for anything else."""
     status = source.stat() if isinstance(source, Path) and source.exists() else None
     return None if status is None else (status.st_mtime_ns, status.st_size)

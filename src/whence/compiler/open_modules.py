@@ -1,4 +1,4 @@
-"""Relay modules whose inputs leave sizes open: shapes that a caller gives, names for what stays open, or no names."""
+"""Relay modules whose inputs leave sizes open: a caller's shapes, and names for the sizes that stay open."""
 
 from __future__ import annotations
 

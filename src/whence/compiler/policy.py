@@ -50,7 +50,7 @@ class Policy:
     specialize: Specialize | None
 
     def executable(self, opened: Opened) -> Executable:
-        """Compile a model; its `choice` says to what, and why. What was opened gives away its module."""
+        """Compile a model; `choice` states the kind of program and the reason. The opened model loses its module."""
         if (module := opened.module) is None:
             assert opened.model is not None
             return self._interpreted(opened.model, opened.undecided or _EACH)

@@ -122,7 +122,7 @@ class _Run:
     """True where this machine measures: the model runs on it."""
 
     def tune(self, settings: Settings, inputs: Mapping[str, Array], tell: Callable[[State], None] | None) -> Report:
-        """Search the model's kernels, and run it with what was found beside what it was before."""
+        """Search the model's kernels, and compare runs of it with the new decisions and the old."""
         start = time.monotonic()
         artifact = self.compiled.artifact
         runner, threads = (self.compiled.runner, self.compiled.pool) if self.local else (None, None)

@@ -1,7 +1,7 @@
 """Programs for certain sizes, compiled by another process, so that calls never wait for a compiler's Python.
 
-The module and what is made of it travel in files without names, as packages (runtime/loading/package.py): who ends, or
-is killed, leaves nothing behind. The process ends with its work, or with the one that started it.
+The module and the program travel as packages (runtime/loading/package.py) in files without names, so that a killed
+process leaves nothing behind. The process ends with its work, or with the process that started it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ except BaseException:
 main(*sys.argv[1:4])
 """
 _PAUSE = 0.0002
-"""Seconds for which a thread beside calls lets go of the interpreter: it wakes up after those that wait for it."""
+"""The seconds for which a background thread releases the interpreter, so that waiting threads run first."""
 _WRITES = 256
 """After how many writes of a printer, which take some 0.3 ms."""
 
@@ -180,7 +180,7 @@ class Source:
         self._file: IO[bytes] | None = None
 
     def compiled(self, sizes: Mapping[str, int]) -> CompiledApart | None:
-        """Return the program for some sizes, ready to run; None when there is none.
+        """Return the program for some sizes, ready to run; None if there is none.
 
         Raises CannotStart, and OSError where files cannot be written.
         """

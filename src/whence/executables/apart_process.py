@@ -32,9 +32,9 @@ _NICE = 10
 
 
 def main(source: str, result: str, sizes: str) -> None:
-    """Compile the package in a file for sizes (JSON) and write what came of it to another; files by descriptor.
+    """Compile the package in a file for sizes (JSON) and write the result to another file; files are descriptors.
 
-    Exits with 1 when there is no such program.
+    Exits with 1 if there is no program for these sizes.
     """
     end_with(os.getppid())
     os.nice(_NICE)
@@ -69,7 +69,7 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
 
 
 def write_program(artifact: Artifact, file: IO[bytes]) -> None:
-    """Write all of an artifact but what the ledger holds of the import, and weights that the source holds."""
+    """Write an artifact without the ledger's record of the import and without the weights in the source."""
     program, target, params = artifact.program, artifact.target, artifact.params
     head = CompiledHere(
         triple=target.triple,

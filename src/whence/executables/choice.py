@@ -37,14 +37,14 @@ class Choice:
     kind: Kind
     reason: str
     fallback: Fallback | None = None
-    """The library that was to compute what has no row, if any, and the layers that it computes so far."""
+    """The library for operators without a row, if any, and the layers that it computes so far."""
 
     def __str__(self) -> str:
         return "; ".join([f"{self.kind}: {self.reason}", *self.notes])
 
     @property
     def notes(self) -> list[str]:
-        """Return what others compute, in words."""
+        """Return a description of the layers that the library computes."""
         return [str(self.fallback)] if self.fallback is not None and self.fallback.layers else []
 
 

@@ -30,9 +30,9 @@ def exported_bytes(export: Callable[[Path], None]) -> bytes:
 
 
 def revived(kind: Any, data: bytes, threads: int | None, facts: Mapping[str, Any], kept: Any) -> Any:
-    """The executable of `exported_bytes`; errors as of `read_artifact`.
+    """Return the executable in `exported_bytes`; raises the errors of `read_artifact`.
 
-    kind: its class. facts: its attributes besides. kept: what it keeps from call to call.
+    kind: its class. facts: its other attributes. kept: its state between calls.
     """
     with tempfile.TemporaryDirectory(prefix="whence") as folder:
         path = Path(folder) / _NAME

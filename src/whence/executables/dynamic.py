@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @doors()
 class DynamicExecutable(InterpretedExecutable):
-    """A compiled model some of whose sizes or steps are decided only by a call.
+    """A compiled model with sizes or steps that only a call decides.
 
-    A call with new shapes compiles what it needs; of the stretches the least recently used go when there are more than
-    `limit`.
+    A call with new shapes compiles the stretches that it needs; beyond `limit` stretches, the least recently used are
+    dropped.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DynamicExecutable(InterpretedExecutable):
 
     @property
     def outputs(self) -> tuple[OpenSpec, ...]:
-        """Name, shape and dtype of each output, as far as the model says."""
+        """Return the name, shape and dtype of each output, where the model states them."""
         return tuple(self._source.outputs)
 
     @property

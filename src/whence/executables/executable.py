@@ -101,7 +101,7 @@ class Executable(Calls):
 
     @cached_property
     def _index(self) -> Index:
-        """The tables that answers are looked up in, so that the next question costs what its answer costs."""
+        """The tables that answer questions, built by the first one, so that later questions are fast."""
         from whence.explorer.index import Index
 
         return Index(self.artifact)
@@ -125,7 +125,7 @@ class Executable(Calls):
 
     @property
     def parts(self) -> tuple[Executable, ...]:
-        """The native programs that questions are about, in order: itself, or those that the last call ran."""
+        """Return the native programs that questions are about, in order: itself, or the programs of the last call."""
         return (self,)
 
     def part(self, name: str | int | None = None) -> Executable:
@@ -133,7 +133,7 @@ class Executable(Calls):
         return self
 
     def _fed(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return all inputs of the program: those that a call gives, and what it keeps from call to call."""
+        """Return all inputs of the program: the arguments of a call, and the state between calls."""
         return inputs
 
     @property
@@ -156,7 +156,7 @@ class Executable(Calls):
 
     @property
     def memory(self) -> Any:
-        """The bytes that the model takes, and their plan: a `MemoryInfo`.
+        """Return the bytes that the model needs, and their plan: a `MemoryInfo`.
 
         A program for all sizes has an `OpenMemoryReport`: formulas of the sizes.
         """
@@ -233,7 +233,7 @@ class Executable(Calls):
         return f"one program of {len(self.kernels)} kernels{tuned}{slow}; {self.choice}"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the program, its inputs and outputs, and its layers."""
+        """Return the HTML for a notebook: the program, its inputs and outputs, and its layers."""
         kinds = [("input", spec) for spec in self.inputs] + [("output", spec) for spec in self.outputs]
         rows = [(kind, spec.name, spec.dtype.name, list(spec.shape)) for kind, spec in kinds]
         layers = folded(f"{len(self.layers)} layers", preformatted("\n".join(self.layers)))

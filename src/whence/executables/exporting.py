@@ -17,7 +17,7 @@ from whence.te.schedule.schedule import Schedule
 
 
 class BuildModule(NamedTuple):
-    """Answers to what TVM asks of `lib.build_module`."""
+    """Answers to TVM's questions to `lib.build_module`."""
 
     get_node_schedule: Callable[[int], Schedule]
     """The schedule of a node, as `node_schedule`."""
@@ -50,7 +50,7 @@ def export_artifact(
 
 
 def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
-    """As `Exporting.get_node_schedule`."""
+    """Return the result of `Exporting.get_node_schedule`."""
     from whence.explorer.layers import functions, snapshot
     from whence.lowering.kernel.printing import printed
     from whence.lowering.kernel.record import Kernel

@@ -126,9 +126,9 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         return origins(self.artifact, self.plan)
 
     def sample(self, inputs: Mapping[str, Array], seconds: float = 1.0) -> None:
-        """Run the model under the sampler, so that debug modules share out nodes' times by what it saw.
+        """Run the model under the sampler, so that debug modules divide nodes' times by its samples.
 
-        Errors as `Executable.sample`.
+        Raises the errors of `Executable.sample`.
         """
         from whence.executables.origins import origins
 

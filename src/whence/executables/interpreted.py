@@ -108,9 +108,9 @@ class InterpretedExecutable(Executable):
         return self.last
 
     def part(self, name: str | int | None = None) -> Executable:
-        """The stretch, of the last call if it is there, that has a kernel or a layer of a name; without, the largest.
+        """Return the stretch with a kernel or layer of a name, of the last call if possible; by default the largest.
 
-        Raises FrontendError when none has it, PipelineError before the first call.
+        Raises FrontendError for an unknown name, and PipelineError before the first call.
         """
         if not self.last:
             raise PipelineError(
@@ -151,9 +151,9 @@ class InterpretedExecutable(Executable):
         self._reasons[step] = str(error), tuple(sizes)
 
     def _fell_back(self, step: Step, sizes: Sequence[int] | None = None) -> str:
-        """Why the steps from one on are compiled for fewer sizes than wanted; warns when they are for the second time.
+        """Return why the steps from one on are compiled for fewer sizes than requested; warn the second time.
 
-        sizes: those that came, for a program that is for more; nothing where it is for all that was wanted.
+        sizes: the sizes of the call, for a program with more sizes; empty for a program for all requested sizes.
         """
         reason, asked = self._reasons.get(step, ("", ()))
         if not reason or (sizes is not None and tuple(sizes) != asked):

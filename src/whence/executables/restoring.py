@@ -1,4 +1,4 @@
-"""Exported models as the artifacts that they were made of, so that a file answers what a compilation does."""
+"""Restores the artifacts of exported models, so that a file answers the same questions as a compilation."""
 
 from __future__ import annotations
 

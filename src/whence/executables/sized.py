@@ -72,9 +72,9 @@ class _State:
 class SizedExecutable(Executable):
     """A compiled model that takes arrays of any sizes.
 
-    Its program for all sizes runs at once. With tier `auto`, sizes that are met often get a program of their own, made
-    by a thread beside the calls and used when it is done; those not used for longest go when there are more than
-    `limit`. The numbers are the same but for rounding.
+    Its program for all sizes runs at once. With tier `auto`, frequent sizes get a program of their own, which a
+    background thread compiles; beyond `limit` programs, the least recently used are dropped. The numbers differ only by
+    rounding.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class SizedExecutable(Executable):
         return self.runner.launch(arrays, pool, handle, known_sizes)
 
     def walk(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
-        """As `launch`, but kernel by kernel; `visit` sees every call."""
+        """Run like `launch`, but kernel by kernel; `visit` gets every call."""
         self._ran = special = self._special(self.runner.met(arrays)[1].symbols)
         return (self if special is None else special).runner.walk(arrays, pool, visit)
 
@@ -273,7 +273,7 @@ class SizedExecutable(Executable):
         return self._state.worker is None
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """As `Executable.why`, for the program of the last call; before any call, for the one for all sizes."""
+        """Answer like `Executable.why` for the program of the last call, or before any call for that for all sizes."""
         return super().why(kernel, line) if self._ran is None else self._ran.why(kernel, line)
 
     def report(self) -> str:

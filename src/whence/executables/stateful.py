@@ -53,7 +53,7 @@ class Stateful(Executable):
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        """Name, shape and dtype of each input that a call gives."""
+        """Return the name, shape and dtype of each argument of a call."""
         held = {state.name for state in self._states}
         return tuple(spec for spec in super().inputs if spec.name not in held)
 
@@ -82,7 +82,7 @@ class StatefulExecutable(Stateful):
 
 
 class StatefulSizedExecutable(Stateful, SizedExecutable):
-    """One program for all sizes; what it keeps has one size."""
+    """One program for all sizes, with state of one size."""
 
 
 class StatefulDynamicExecutable(Stateful, DynamicExecutable):

@@ -35,7 +35,7 @@ class Connections:
             return True
 
     def trust(self, connection: socket.socket) -> None:
-        """Count a connection among those that have shown the token."""
+        """Mark a connection as authorised by the token."""
         with self._lock:
             if connection in self._strangers:
                 del self._strangers[connection]

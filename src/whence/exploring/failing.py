@@ -36,7 +36,7 @@ class FailureWatch(Watch):
 
 
 def failure(message: str, watch: FailureWatch, request: Request) -> dict[str, str]:
-    """Return what an error is about: the text, the operator, the layer, the pass, and the command to reproduce it."""
+    """Return the details of an error: the text, the operator, the layer, the pass, and the command to reproduce it."""
     layer = _LAYER.search(message)
     operator = _OPERATOR.search(message)
     return {
@@ -49,7 +49,7 @@ def failure(message: str, watch: FailureWatch, request: Request) -> dict[str, st
 
 
 def _command(watch: FailureWatch, request: Request) -> str:
-    """Return the command of the passes that ran, where a pass over relay failed; else that of the compilation."""
+    """Return the command of the passes that ran, if a pass over relay failed; else the command of the compilation."""
     course = next(iter(watch.programs.values())).relay if len(watch.programs) == 1 else None
     if not watch.infos or course is None or request.options.keys() - {"opt-level", "passes", "target", *FLAGS}:
         return request.command("-o", "session.json")
@@ -60,7 +60,7 @@ def _command(watch: FailureWatch, request: Request) -> str:
 
 
 def failed_session(watch: Watch, origin: Origin) -> Session:
-    """Return the session of what was seen until an error."""
+    """Return the session up to an error."""
     builder = Builder(origin.made_by())
     for number, seen in enumerate(watch.programs.values()):
         _add_program(builder, seen, f"program {number}" if number else "main")

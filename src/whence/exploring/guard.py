@@ -39,7 +39,7 @@ class Guard:
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     version: str = field(default_factory=lambda: secrets.token_hex(4))
-    """Of what this server says, as another may have had the port before."""
+    """The identifier of this server's answers, because another server may have used the port before."""
 
     @property
     def _hosts(self) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class Guard:
             raise Refusal(403, "expected the token of the address that `whence explore` printed")
 
     def cookie(self) -> str:
-        """Return the header that gives a browser the token to keep, out of the reach of scripts and other sites."""
+        """Return the header with which a browser stores the token, hidden from scripts and other sites."""
         return f"{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 
 

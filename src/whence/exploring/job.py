@@ -1,4 +1,4 @@
-"""The work of a job: a process with limits, which says on a pipe how far it is and how it ended."""
+"""The work of a job: a process with limits, which reports its progress and its result on a pipe."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Teller:
         self._say({"what": what, "done": done, "of": total})
 
     def end(self) -> None:
-        """Say that the compilation is done; what follows is taking down."""
+        """Report that the compilation is done and recording begins."""
         self._say({"what": "taking it down", "done": 0, "of": 0})
 
     def fail(self, failure: dict[str, str]) -> None:
@@ -41,9 +41,9 @@ class Teller:
 
 @contextmanager
 def job(memory: int) -> Generator[Teller]:
-    """A scope that may take so many bytes of memory, and ends with the process that started this one.
+    """Open a scope that is limited in memory and ends with the process that started this one.
 
-    Standard output is for messages alone: what else is printed goes to standard error.
+    Standard output carries only messages; other output goes to standard error.
     """
     if resource is not None and memory:
         with suppress(ValueError, OSError):  # a lower limit holds already

@@ -50,7 +50,7 @@ class Job:
     ended: str = ""
     """The reason for which it was ended from outside; "" for none."""
     failure: dict[str, Any] | None = None
-    """The reason that its process gives for there being no compiled model."""
+    """The process's reason for failing to compile the model."""
     outcome: tuple[Status, dict[str, Any]] | None = None
     """Its final status and the facts of it."""
 
@@ -108,7 +108,7 @@ class Jobs:
             _end(job, "cancelled")
 
     def _follow(self, job: Job, path: Path) -> None:
-        """Tell what a job does until it ends, and keep its session."""
+        """Report the progress of a job until it ends, and keep its session."""
         watchdog = threading.Timer(
             self.limits.seconds, _end, (job, f"expected at most {self.limits.seconds:g} s, got more")
         )
@@ -125,7 +125,7 @@ class Jobs:
         job.outcome = self._result(job, path)
 
     def _take(self, job: Job, line: bytes) -> None:
-        """Tell what a line of a job's process says; one that is torn says nothing, and the exit code why."""
+        """Handle a line from a job's process; a torn line is ignored, and the exit code gives the reason."""
         try:
             message = json_object(line)
         except Refusal:
@@ -185,7 +185,7 @@ def _exit(code: int) -> str:
 
 
 def _end(job: Job, reason: str) -> None:
-    """End the process of a job and what it started: asked first, then killed."""
+    """End the process of a job and its children, which are first asked and then killed."""
     job.ended = job.ended or reason
     _signal(job, signal.SIGTERM)
     try:

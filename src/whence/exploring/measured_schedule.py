@@ -22,7 +22,7 @@ _BYTES = 8 << 30
 
 
 def main() -> None:
-    """Read the schedules from standard input as JSON, and write what came of them to standard output."""
+    """Read the schedules from standard input as JSON, and write their results to standard output."""
     work: dict[str, Any] = json.load(sys.stdin)
     # Other output goes to standard error.
     answers = os.fdopen(os.dup(1), "w")

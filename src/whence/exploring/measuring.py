@@ -28,7 +28,7 @@ class Wishes:
     """Seconds to sample; 0 for no times."""
     tensors: bool = False
     reference: Callable[[Artifact, Mapping[str, Any]], References | None] | None = None
-    """Computes what values of layers are held against, for a program and its inputs."""
+    """Computes the reference values of layers, for a program and its inputs."""
     films: Films = "hot"
     """The kernels of whose schedules all frames have loops and next primitives."""
     sizes: Mapping[str, int] | None = None
@@ -51,10 +51,10 @@ def measure(
     *,
     whole: bool,
 ) -> None:
-    """Run recorded programs, each on its own, and append what was asked for; note why where that is not possible.
+    """Run recorded programs, each on its own, and append the requested measurements, or the reason for their absence.
 
-    programs: with their numbers, the main one first. inputs: of that one, by name; where there are none, and for
-    others, they are made up. whole: whether the main program is the model, not a stretch of it.
+    programs: the programs and their numbers, the main one first. inputs: the inputs of the main program, by name;
+    missing ones are generated. whole: whether the main program is the model, not a stretch of it.
     """
     for position, (number, executable) in enumerate(programs):
         main = whole and not position

@@ -38,7 +38,7 @@ FILES = {
 """Kind of a file to keep -> its name."""
 _PASSES = 1000
 _LINES = 512
-"""Lines that a schedule may have more than that of the session."""
+"""The greatest number of lines that a schedule may have beyond the session's."""
 _LINE = 400
 """Letters of a line of a schedule, on average."""
 _WORKERS = 2
@@ -57,9 +57,9 @@ class Orders:
         self._turns = threading.BoundedSemaphore(_WORKERS)
 
     def run(self, body: dict[str, object]) -> dict[str, object]:
-        """Start a job; refuses what is wrong with the request itself, a text of a pipeline with its column.
+        """Start a job; refuses a bad request, such as a bad pipeline, whose column the answer states.
 
-        session: whose model and options hold where the body names no others. pipeline: the relay passes, as text.
+        session: the source of the model and options that the body leaves out. pipeline: the relay passes, as text.
         model, upload, or text and suffix: another model. options: other options of `whence explore`.
         """
         if unknown := sorted(body.keys() - _KEYS):
@@ -84,7 +84,7 @@ class Orders:
         return {"job": self.jobs.start(changed, "; ".join(filter(None, about)) or "the same once more", base)}
 
     def _model(self, body: dict[str, object]) -> tuple[Request, list[str]]:
-        """Return the model of a job with the options that hold for it, and in words what is new."""
+        """Return the model and the options of a job, and a description of the changes."""
         if "upload" in body:
             return Request(str(self._uploads.path(body["upload"]))), ["a model that was sent"]
         if (text := body.get("text")) is not None:
@@ -109,7 +109,7 @@ class Orders:
             raise Refusal(400, "expected a session that is kept") from None
 
     def _edits(self, body: dict[str, object], text: str) -> str:
-        """Return in words what a pipeline has more or less than that of the session."""
+        """Return a description of the passes that a pipeline adds to that of the session, or lacks."""
         try:
             before = current_pipeline(self._kept(body.get("session", 0)))
         except Refusal:
@@ -124,9 +124,9 @@ class Orders:
         return "; ".join(f"{word} {_some(passes)}" for word, passes in (("without", gone), ("with", new)) if passes)
 
     def schedule_details(self, body: dict[str, object]) -> dict[str, Any]:
-        """Return the loops of a text of a schedule, and what may come next; refuses with 400 for what is none.
+        """Return the loops of a schedule, and its possible next lines; refuses another text with 400.
 
-        session: the last one if left out. schedule: the number in it. text: all of the schedule.
+        session: the last one by default. schedule: its number in the session. text: the whole schedule.
         """
         return self._of_schedule(body, schedule_details)
 
@@ -166,7 +166,7 @@ class Orders:
             self._turns.release()
 
     def sessions(self) -> dict[str, object]:
-        """Return the sessions, the oldest first: model, what is new, passes, options, whether it can be run again."""
+        """Return the sessions, the oldest first: model, changes, passes, options, and whether it can be run again."""
         rows = [
             {
                 "number": kept.number,
@@ -203,7 +203,7 @@ def _some(passes: list[str]) -> str:
 
 
 def current_pipeline(kept: Kept) -> list[str]:
-    """Return the relay passes of a session as text, one by one: those that were asked for, else those that ran."""
+    """Return the relay passes of a session as text, one by one: the requested ones, else those that ran."""
     asked = kept.request.options.get("passes") if kept.request is not None else None
     if asked is not None:
         return [piece for _, piece in pieces(asked[0])] if asked[0].strip() else []

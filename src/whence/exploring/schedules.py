@@ -1,4 +1,4 @@
-"""Texts of kernels' schedules that the page asks about: what may come next, and what they bring."""
+"""Answers about the text of a kernel's schedule: its possible next lines, and its effect on time."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def schedule_details(session: Session, number: int, text: str) -> dict[str, Any]
 
 
 def measured_schedule(session: Session, number: int, text: str) -> dict[str, Any]:
-    """Return how a text of schedule `number` compares with what the session has, measured in a process of its own.
+    """Return the comparison of a text of schedule `number` with the session's, measured in a separate process.
 
-    Raises WhenceError where it cannot be carried out; refuses with 409 while another one is measured.
+    Raises WhenceError for a schedule that cannot be applied; refuses with 409 during another measurement.
     """
     work = {
         "before": session.schedules[number].text,

@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
     """True once a request is refused, whose body may be unread."""
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: a terminal shows what the user did."""
+        """Print nothing, so that the terminal stays clean."""
 
     def do_GET(self) -> None:
         self._answer("GET")
@@ -135,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
         super().send_response(code, message)
 
     def finish(self) -> None:
-        """End the connection: what there is of a body is read for a while, as the system drops the answer otherwise."""
+        """End the connection, after reading the body for a moment, as the system would otherwise drop the answer."""
         super().finish()
         if self._refused:
             with suppress(OSError):

@@ -28,7 +28,7 @@ class Site:
 
 
 def new_site(command: Sequence[str], folder: Path, limits: Limits | None = None) -> Site:
-    """Return a site without sessions. command: as `Jobs` has it. folder: private; for uploads and what jobs write."""
+    """Return a site without sessions. command: that of `Jobs`. folder: a private one, for uploads and files of jobs."""
     store, feed, uploads = Store(), Feed(), Uploads(folder)
     jobs = Jobs(command, store, feed, folder, limits or Limits(memory=_all_memory()))
     return Site(store, feed, jobs, uploads, Orders(store, jobs, uploads))

@@ -1,4 +1,4 @@
-"""The page as a server gives it: modules and styles by an explicit table, and the policy that allows nothing else."""
+"""The files of the page: modules and styles in an explicit table, and the policy that allows nothing else."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Kept:
-    """A session, and what it is of."""
+    """A session and its model."""
 
     number: int
     session: Session
@@ -60,7 +60,7 @@ class Store:
             return list(self._kept.values())
 
     def part(self, number: int, kind: str, index: int) -> bytes:
-        """Return a part of a session as JSON in gzip; raises LookupError where there is none."""
+        """Return a part of a session as JSON in gzip; raises LookupError for a missing part."""
         kept = self.get(number)
         key = kept.number, kind, index
         with self._lock:

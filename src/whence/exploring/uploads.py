@@ -17,7 +17,7 @@ MOST_FILES = 1024
 
 
 class Uploads:
-    """Whole files by number; what a file is called by its sender is never part of a path."""
+    """Complete files by number; a sender's name of a file is never part of a path."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,9 +26,9 @@ class Uploads:
         self._count = self._bytes = 0
 
     def take(self, stream: BufferedIOBase, length: int, name: str) -> dict[str, object]:
-        """Write the next `length` bytes of a stream to a file; of the name only the ending counts.
+        """Write the next `length` bytes of a stream to a file, of whose name only the suffix is kept.
 
-        Refuses other endings than those of models, less data, and what there is no room for.
+        Refuses suffixes that no model has, truncated data, and files that exceed the space.
         """
         suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), None)
         if suffix is None:
@@ -43,14 +43,14 @@ class Uploads:
             return self._paths[number]
 
     def write(self, text: str, suffix: str) -> Path:
-        """Keep a text as a file; refuses endings that no text has, and what there is no room for."""
+        """Store a text as a file; refuses suffixes that no text has, and texts that exceed the space."""
         if suffix not in (".relay", ".mlir"):
             raise Refusal(400, "expected Relay text (.relay) or a module (.mlir)")
         data = text.encode()
         return self._kept(BytesIO(data), len(data), f"text{{}}{suffix}")[1]
 
     def _kept(self, stream: BufferedIOBase, length: int, name: str) -> tuple[int, Path]:
-        """Write a file, and give it a number when it is whole; whatever happens before, nothing of it stays."""
+        """Write a file, and number it when it is complete; an incomplete file is removed."""
         with self._lock:
             if self._count >= MOST_FILES or self._bytes + length > MOST_BYTES:
                 raise Refusal(413, f"expected at most {MOST_FILES} files of {MOST_BYTES} bytes in all")

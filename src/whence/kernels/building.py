@@ -46,9 +46,9 @@ def lower(
     """Return the loops of a schedule, which stays unchanged.
 
     The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
-    args: the tensors that are the kernel's arguments, inputs in this order, then outputs; without it they are in the
-    schedule's. A text is the name. simple_mode: as the schedule says, before all passes.
-    Raises ScheduleError when the schedule cannot be carried out, PipelineError where an option does not fit.
+    args: the tensors that are the kernel's arguments, inputs and then outputs; by default in the schedule's order. A
+    text is the name. simple_mode: return the loops of the schedule before all passes.
+    Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
     """
     if isinstance(args, str):
         args, name = None, args

@@ -156,7 +156,7 @@ def _specs(function: Exported) -> tuple[TensorSpec, ...]:
 
 
 def _plan(function: Exported, artifact: Artifact) -> GraphPlan:
-    """The graph of one node, which is called what the function is."""
+    """Return the graph of one node, which has the name of the function."""
     program = artifact.program
     inputs = [Node("null", spec.name) for spec in program.inputs]
     attrs = {

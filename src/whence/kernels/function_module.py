@@ -38,7 +38,7 @@ class FunctionModule(NamedFunctions):
         return getattr(self, _SOURCES[fmt or "ll"])
 
     def save(self, file_name: str | PathLike[str], fmt: str = "") -> None:
-        """Write what the suffix, or `fmt`, says: code as `get_source` gives it, or what `load_module` loads."""
+        """Write a file in the format of the suffix or `fmt`: code from `get_source`, or a file for `load_module`."""
         path = Path(file_name)
         if (kind := fmt or path.suffix.lstrip(".")) in _SOURCES:
             write_text(path, self.get_source(kind))

@@ -53,7 +53,7 @@ SHAPES = 64
 class Function(FunctionModule):
     """A compiled kernel. Called with its inputs, in order, it returns its output, or a tuple of them.
 
-    Called with all its arguments, as TVM's functions are, it writes those that are outputs and returns nothing.
+    Called like TVM's functions, with all its arguments, it writes to the outputs among them and returns nothing.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Function(FunctionModule):
         return optimized_text(self.llvm, self.target)
 
     def _fix(self, values: tuple[int, ...]) -> None:
-        """Take arrays of the shapes that these sizes give from now on."""
+        """Take arrays of the shapes for these sizes from now on."""
         by_name = {f"s{number}": value for number, value in enumerate(values)}
         for name, size in self._derived.items():
             by_name[name] = evaluate(size, by_name)
@@ -128,7 +128,7 @@ class Function(FunctionModule):
         self._arguments = Arguments(self._inputs, specs[self._count :])
 
     def at(self, values: tuple[int, ...]) -> Function:
-        """This function for arrays of the shapes that its sizes, in order, give; the code is the same."""
+        """Return this function for arrays of the shapes for its sizes, in order; the code is the same."""
         if (fixed := self._fixed.get(values)) is None:
             fixed = self._fixed[values] = copy(self)
             fixed._fix(values)
@@ -196,7 +196,7 @@ class Function(FunctionModule):
         return Library({self.name: function}, self._pool, self, self._after)
 
     def _after(self, node: str) -> None:
-        """Raise what happened in a call from a node of a graph."""
+        """Raise the error of a call from a node of a graph."""
         self._packed.check()
         self._assertions.check(node)
         self._bounds.check(node, self._site)

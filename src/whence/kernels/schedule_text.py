@@ -43,16 +43,16 @@ class ScheduleComparison:
 
     @property
     def ratio(self) -> float:
-        """The time of the first by that of the second: above 1, the second is faster."""
+        """The time of the first schedule divided by that of the second: above 1, the second is faster."""
         return self.before / self.after
 
 
 @door()
 def read_schedule(text: str, name: str = "<schedule>") -> Schedule:
-    """Return the schedule that `str(schedule.module())` says, or the same without the module around it.
+    """Return the schedule in the text of `str(schedule.module())`, or in that text without the module around it.
 
-    That is a te.func, the schedule.sequence of its name, and the intrinsics that it names. Raises FrontendError for
-    text that is none, ScheduleError where a primitive does not fit.
+    The text has a te.func, the schedule.sequence of its name, and the intrinsics that it names. Raises FrontendError
+    for other text, and ScheduleError for a primitive that does not fit.
     """
     try:
         module = LocatedParser(context(), text, name).parse_module()
@@ -100,7 +100,7 @@ def compare_schedules(
 
 
 def _inputs(function: Function, random: np.random.Generator) -> list[Array]:
-    """Random inputs: floats of a normal distribution, small integers, so that what they index is there."""
+    """Return random inputs: floats of a normal distribution, and integers small enough to be valid indices."""
     arrays: list[Array] = []
     for _, shape, dtype in function.arguments[: function.inputs]:
         values = random.standard_normal(shape) if is_float(dtype.name) else random.integers(0, 2, shape)

@@ -43,7 +43,7 @@ class IOBinding:
     def bind_input(
         self, name: str, device_type: str, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
     ) -> None:
-        """Have an input be what lies at an address."""
+        """Bind an input to the memory at an address."""
         check_device(device_type)
         self._inputs[name] = array_at(buffer_ptr, shape, element_type)
 

@@ -81,7 +81,7 @@ class SessionOptions:
         raise PipelineError(expectation("register_custom_ops_library", expected, path))
 
     def check(self) -> None:
-        """Raise PipelineError for options that ask for what a session does not do."""
+        """Raise PipelineError for options that a session does not support."""
         asked = "enable_profiling" if self.enable_profiling else ""
         asked = "optimized_model_filepath" if self.optimized_model_filepath else asked
         if asked:
@@ -91,7 +91,7 @@ class SessionOptions:
 
 @dataclass
 class RunOptions:
-    """The options of a run, none of which does anything."""
+    """The options of a run, which have no effect."""
 
     log_severity_level: int = 2
     log_verbosity_level: int = 0
@@ -111,7 +111,7 @@ def get_available_providers() -> list[str]:
 
 
 def get_all_providers() -> list[str]:
-    """As `get_available_providers`."""
+    """Return the result of `get_available_providers`."""
     return [PROVIDER]
 
 

@@ -42,7 +42,7 @@ class OrtValue:
         return self.array
 
     def update_inplace(self, np_arr: Any) -> None:
-        """Copy the elements of an array of the same shape; raises FrontendError for what is cast to no such."""
+        """Copy the elements of an array of the same shape; raises FrontendError for an array that cannot be cast."""
         np.copyto(self.array, expected_array("update_inplace", np_arr, self.array.dtype))
 
     def shape(self) -> list[int]:

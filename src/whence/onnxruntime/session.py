@@ -61,7 +61,7 @@ class InferenceSession:
         user_data: Any,
         run_options: RunOptions | None = None,
     ) -> None:
-        """As `run`, in a thread; see `Executable.run_async`."""
+        """Run like `run`, in a thread; see `Executable.run_async`."""
         self.executable.run_async(output_names or None, input_feed, callback, user_data)
 
     def run_with_ort_values(
@@ -70,12 +70,12 @@ class InferenceSession:
         input_dict_ort_values: Mapping[str, OrtValue],
         run_options: RunOptions | None = None,
     ) -> list[OrtValue]:
-        """As `run`, of values."""
+        """Run like `run`, with values."""
         feed = {name: value.numpy() for name, value in input_dict_ort_values.items()}
         return [OrtValue(array) for array in self.run(output_names, feed)]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
-        """Run on what is bound."""
+        """Run on the bound inputs and outputs."""
         iobinding.run()
 
     def io_binding(self) -> IOBinding:
@@ -95,7 +95,7 @@ class InferenceSession:
         return []
 
     def get_modelmeta(self) -> ModelMetadata:
-        """Return what the model's file says about the model."""
+        """Return the metadata in the model's file."""
         return self.executable.get_modelmeta()
 
     def get_session_options(self) -> SessionOptions:

@@ -55,9 +55,10 @@ def random_inputs(specs: Sequence[TensorSpec], seed: int) -> dict[str, Array]:
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """The arrays of an .npz or .params file by name; that of an .npy or .pb (an ONNX tensor) file under its name or "".
+    """Return the arrays of an .npz or .params file by name, or that of an .npy or .pb (an ONNX tensor) file under "" or
+    its name.
 
-    Raises FrontendError when the file is none of those.
+    Raises FrontendError for another file.
     """
     try:
         if path.suffix == ".pb":

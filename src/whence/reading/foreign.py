@@ -14,7 +14,7 @@ from whence.support.errors import FrontendError
 from whence.support.names import shown
 
 _HEAD = 1 << 16
-"""The bytes of a file that tell what it is."""
+"""The number of bytes at the start of a file that identify its format."""
 _ZIP = b"PK\x03\x04"
 _LONGEST_HEADER = 100 << 20
 """The bytes of the longest header that safetensors allows."""
@@ -172,7 +172,7 @@ FOREIGN = (
         _any(_begins(b"\x93NUMPY"), _only_arrays),
     ),
 )
-"""The first that matches is what a file is."""
+"""The tests for formats, the first of which that matches identifies a file."""
 
 
 def refuse_foreign(source: object) -> None:

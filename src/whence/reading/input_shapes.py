@@ -78,15 +78,14 @@ def numbers_in(shape: Sequence[Size]) -> tuple[int, ...] | None:
 
 
 def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """As `input_shapes_of`, of a text."""
+    """Return the result of `input_shapes_of` for a text."""
     return input_shapes_of(text)
 
 
 def _parsed(text: str) -> GivenShapes:
     """Parse the shapes and bounds of a text, `name:[extent,..]` and `seq<=512`, separated by blanks.
 
-    Names may hold colons and slashes. Raises PipelineError for what is not such a text, and for a name that is given
-    twice.
+    Names may hold colons and slashes. Raises PipelineError for another text, and for a repeated name.
     """
     collected, at = _Given(), 0
     while at < len(text.rstrip()) or not (collected.shapes or collected.ranges):
@@ -130,7 +129,7 @@ def input_shapes_of(input_shapes: InputShapes) -> dict[str, tuple[int, ...]]:
 
 
 def _text(extent: int | str | AnyExtent | None) -> str:
-    """The text of an extent; raises TypeError for what is none."""
+    """Return the text of an extent; raises TypeError for another value."""
     if extent is None or isinstance(extent, AnyExtent):
         return _OPEN[0]
     return extent if isinstance(extent, str) else str(index(extent))
@@ -145,7 +144,7 @@ class _Given:
         self.left: set[tuple[str, int]] = set()
 
     def extent(self, text: str, around: str, name: str, axis: int) -> Size:
-        """Return the extent that a text gives to an axis of an input; errors show `around`."""
+        """Return the extent of an axis of an input from its text; errors show `around`."""
         if text.strip() in _OPEN:
             self.left.add((name, axis))
             return symbol(f"{re.sub(r'[^0-9a-zA-Z_]', '_', name).lstrip('0123456789') or 'input'}_axis{axis}")

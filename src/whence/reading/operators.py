@@ -1,4 +1,4 @@
-"""The operators that Whence reads of each format, and what their rows declare."""
+"""The operators that Whence reads from each format, and the declarations in their rows."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class AttributeRow:
 
 @dataclass(frozen=True)
 class OperatorRow:
-    """An operator, and what its row reads of a node."""
+    """An operator, and the parts of a node that its row reads."""
 
     name: str
     inputs: Sequence[Input]
     attributes: Sequence[AttributeRow]
     complete: bool
-    """False if the row reads more of a node, by what it finds there."""
+    """False if the row reads other parts of a node, too, depending on its contents."""
 
     def __str__(self) -> str:
         inputs = [each.name + "?" * each.optional + "*" * each.variadic for each in self.inputs]
@@ -102,9 +102,9 @@ FORMATS: dict[str, Callable[[], Named]] = {
 
 
 def operators(format: str, names: Sequence[str] = ()) -> list[OperatorRow]:
-    """Return the operators of a format, by name; only those with given names, or parts of names, if there are any.
+    """Return the operators of a format, by name; with `names`, only those whose names contain one of them.
 
-    Raises FrontendError for a format that there is none of, and for a name that no operator has.
+    Raises FrontendError for an unknown format, and for a name that no operator has.
     """
     if format not in FORMATS:
         raise FrontendError(f"expected a format among {listed(tuple(FORMATS))}, got '{format}'")

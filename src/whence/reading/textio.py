@@ -1,6 +1,6 @@
 """Modules as text: `out.mlir`, and beside it the weights in `out.params`; or `out.relay`, Relay text.
 
-The module says where they are: `builtin.module attributes {relay.params = #relay.pool<"out.params">}`.
+The module names their file: `builtin.module attributes {relay.params = #relay.pool<"out.params">}`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read_module(path: Path) -> ModuleOp:
 
 
 def decoded(data: bytes, name: str) -> str:
-    """The text of a file called `name`; raises FrontendError for what is none."""
+    """Return the text of a file called `name`; raises FrontendError for a file that is not text."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -93,9 +93,9 @@ def one_line(error: ParseError) -> str:
 
 
 def attach_params(module: ModuleOp, folder: Path) -> None:
-    """Fill the pool of a parsed module from the params file that it names, if there is one.
+    """Fill the pool of a parsed module from the params file that it names, if any.
 
-    Raises FrontendError when that is no params file or a tensor is not what its constant says.
+    Raises FrontendError for another file, and for a tensor that does not fit its constant.
     """
     if not has_pool(module):
         return

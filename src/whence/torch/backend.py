@@ -41,7 +41,7 @@ class Capture:
         self.number = next(_numbers)
 
     def belongs(self, requester: Any, model: Any) -> bool:
-        """Return whether a call of `torch.compile` led to it, or one that says the same of the same module."""
+        """Return whether this call of `torch.compile`, or an equal one for the same module, led to it."""
         own = self._requester() if self._requester is not None else None
         if own is not None and (own is requester or own != requester):
             return own is requester
@@ -119,7 +119,7 @@ def _parts(model: Any) -> list[Compiled]:
 
 
 def _asks_for_gradients(graph: GraphModule, inputs: Sequence[Any]) -> bool:
-    """Return whether calls keep what a backward pass needs: not so where the model itself computes with no_grad."""
+    """Return whether calls keep values for a backward pass: not where the model itself computes with no_grad."""
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         return False
     enabled = torch.is_grad_enabled()
@@ -156,7 +156,7 @@ def _owner() -> Any:
 
 
 def _source(node: Any) -> str:
-    """The Python expression of an input of Dynamo's graph; "" where there is none."""
+    """Return the Python expression of an input of Dynamo's graph, or ""."""
     name: Any = getattr(getattr(node, "_dynamo_source", None), "name", "")
     return str(name() if callable(name) else name)
 

@@ -26,7 +26,7 @@ Runs = Callable[[Sequence[Any]], Sequence[Any]]
 _OFTEN = 3
 """The changes after which a weight is read at every call instead of packed anew."""
 _MOST = 64
-"""Programs of one graph for different weights, as of modules alike, after which weights are read at every call."""
+"""The greatest number of programs of one graph for different weights; beyond it, weights are read at every call."""
 _version: Callable[[torch.Tensor], int] = operator.attrgetter("_version")
 _pointer: Callable[[torch.Tensor], int] = torch.Tensor.data_ptr
 
@@ -55,7 +55,7 @@ def _gone(tensor: torch.Tensor | None, pointer: int) -> bool:
 
 
 class Program:
-    """An executable, and what of a graph's arguments and results it takes and gives."""
+    """An executable, and the arguments and results of a graph that are its inputs and outputs."""
 
     def __init__(
         self, prepared: Prepared, weights: Weights, executable: Executable | None = None, source: Captured | None = None
@@ -103,8 +103,8 @@ class Compiled:
     Weights are packed into programs, one for each module whose forward the graph is. A weight that changes often is
     read at every call instead.
 
-    bindable: the arguments that are weights. names: those that arguments have for users.
-    refused: returns what runs a graph in another way, for the error because of which it does not compile.
+    bindable: the arguments that are weights. names: the user's names of arguments.
+    refused: returns a function that runs a graph that does not compile, for the error.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Compiled:
 
     @property
     def programs(self) -> list[tuple[Captured, Executable]]:
-        """Graphs and what they were compiled to: none before the first call, and where eager PyTorch runs the graph."""
+        """Return graphs and their programs: none before the first call, and none where eager PyTorch runs the graph."""
         pairs = ((program.source, program.executable) for program in self._programs.values())
         return [(source, executable) for source, executable in pairs if source is not None and executable is not None]
 
@@ -162,7 +162,7 @@ class Compiled:
             self._programs = {}
 
     def _current(self, args: Sequence[Any]) -> Program | None:
-        """The program for the weights as they are now; None where there is none."""
+        """Return the program for the current weights; None if there is none."""
         if self._otherwise is not None:
             return None
         if uncounted := [at for at in self._bound if args[at].is_inference()]:

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""Composite operators that stay whole while `aot_autograd` traces a graph, but for those that gradients go through."""
+"""Keeps composite operators whole while `aot_autograd` traces a graph, except where gradients pass through them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from torch.utils import _pytree
 def whole(operators: Sequence[Any]) -> Generator[None]:
     """Keep calls of composite operators whole.
 
-    A composite operator has no derivative of its own: autograd differentiates what it consists of. Torch's override
-    gives it one that is zero inside `torch.func.grad`, so calls that are differentiated are taken apart here.
+    A composite operator has no derivative of its own: autograd differentiates its parts. Torch's override makes its
+    derivative zero inside `torch.func.grad`, so that differentiated calls are decomposed here.
     """
     for operator in operators:
         kernel = _autograd_kernel(operator)

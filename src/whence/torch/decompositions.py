@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""Operators in terms of others: those that torch calls for whole layers in inference, and has no decompositions of."""
+"""Decompositions of the operators that torch calls for whole layers in inference and does not decompose itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BY_KEY = 1
 
 
 def _kept(mask: Tensor | None, kind: int | None) -> Tensor | None:
-    """The positions that attention looks at, to broadcast over heads; torch has those that it does not."""
+    """Return the mask of the positions that attention reads, to broadcast over heads; torch's mask is the opposite."""
     if mask is None:
         return None
     kept = mask == 0
@@ -105,4 +105,4 @@ RULES: Mapping[Any, Callable[..., Any]] = {
     torch.ops.aten._native_multi_head_attention.default: _multi_head_attention,
     torch.ops.aten._transformer_encoder_layer_fwd.default: _encoder_layer,
 }
-"""Operator -> what it is in terms of others."""
+"""Operator -> its decomposition."""

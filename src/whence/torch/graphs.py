@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""Graphs that `aot_autograd` makes: their layers and lines, and what of their arguments and results a program has."""
+"""Graphs of `aot_autograd`: their layers and lines, and the arguments and results that a program has."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def lift_constants(graph: GraphModule) -> list[torch.Tensor]:
 
 
 def set_views_apart(graph: GraphModule) -> list[Node]:
-    """Have results that share memory be views of one tensor, in place; return the nodes of these views.
+    """Make results that share memory views of one tensor, in place; return the nodes of these views.
 
-    What reads a result that is a view in eager torch sees what others write to it: no copy of it will do.
+    In eager torch, a view shows writes to its tensor, so that a copy would not do.
     """
     leave = graph.graph.output_node()
     results = [node for node in leave.args[0] if isinstance(node, Node) and tensors_in(node.meta.get("val"))]
@@ -86,7 +86,7 @@ def _whole(node: Node) -> Node | None:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    """The tensors among what a node gives."""
+    """Return the tensors among the results of a node."""
     if isinstance(value, torch.Tensor):
         return [value]
     return [tensor for item in value for tensor in tensors_in(item)] if isinstance(value, list | tuple) else []
@@ -131,7 +131,7 @@ def layer_of(node: Node) -> str:
 
 
 def line_of(node: Node) -> tuple[str, int] | None:
-    """File and line of the user's own code that called a node; None where nothing says so."""
+    """Return the file and line of the user's own code that called a node; None if they are unknown."""
     frames = user_frames(frames_in(node.meta.get("stack_trace") or ""))
     return (frames[0].file, frames[0].line) if frames else None
 
@@ -182,7 +182,7 @@ class Prepared:
 def prepared(graph: GraphModule, bound: Collection[int], names: Mapping[int, str]) -> Prepared:
     """Return a copy of a graph whose placeholders are tensors, all its own, and whose tensors lie in row-major order.
 
-    bound: the arguments that are weights, which keep their values. names: those that arguments have for users.
+    bound: the arguments that are weights, which keep their values. names: the user's names of arguments.
     """
     copy = Graph()
     copy.output(copy.graph_copy(graph.graph, {}))
@@ -256,7 +256,7 @@ def _number(graph: Graph, node: Node, placeholders: Sequence[Node], position: in
 
 
 def _leave(graph: Graph, original: Node, placeholders: Sequence[Node], result: Prepared) -> None:
-    """Say where each result comes from, and have the graph give those that it computes, each once."""
+    """Determine the origin of each result, and let the graph return each computed result once."""
     positions = {node: position for position, node in enumerate(placeholders)}
     (leave,) = graph.find_nodes(op="output")
     before = original.args[0]
@@ -304,7 +304,7 @@ def memory_order(value: torch.Tensor) -> Order | None:
 
 
 def _hint(size: Any) -> int | None:
-    """A size as a number: that of the call for which the graph was captured."""
+    """Return a size as a number, its value in the call for which the graph was captured."""
     return size if isinstance(size, int) else size.node.hint if size.node.has_hint() else None
 
 

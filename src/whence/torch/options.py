@@ -29,7 +29,7 @@ class Options:
 
     @staticmethod
     def of(options: Mapping[str, Any] | None, mode: str | None) -> Options:
-        """The options that a user gives; raises PipelineError for unknown ones, all in one error."""
+        """Return the user's options; raises one PipelineError for all unknown options."""
         names = [field.name for field in fields(Options)]
         chosen = dict(options or {})
         if mode is not None:

@@ -97,7 +97,7 @@ class _Part(torch.nn.Module):
 
 
 class _Supported(OperatorSupportBase):
-    """All nodes that compute something, but for some."""
+    """Return all nodes that compute something, except some."""
 
     def __init__(self, apart: Collection[Node]):
         self._apart = frozenset(apart)

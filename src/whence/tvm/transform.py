@@ -1,11 +1,11 @@
-"""Passes by TVM's names, and what makes passes of Python functions: `tvm.transform` and `relay.transform` in one.
+"""Passes by TVM's names, and passes of Python functions: `tvm.transform` and `relay.transform` in one.
 
 >>> from whence import transform
 >>> passes = transform.Sequential([transform.SimplifyInference(), transform.FoldConstant()])
 >>> better = passes(module)
 
-There is a function for each relay pass of the registry, named as in TVM, with the pass's options as keyword arguments:
-it makes the pass. `dir(transform)` lists them.
+A function for each relay pass of the registry, with TVM's name and the pass's options as keyword arguments, makes the
+pass. `dir(transform)` lists them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def FoldConstant(fold_qnn: bool = False) -> Pass:
 
 
 def EliminateCommonSubexpr(fskip: Callable[[Call], bool] | None = None) -> Pass:
-    """Equal operators become one; `fskip` is shown each as a call of variables, and says which stay."""
+    """Merge equal operators; `fskip` gets each as a call of variables, and returns True for those that stay."""
     if fskip is None:
         return named(EliminateCommonSubexprPass())
 
@@ -125,9 +125,9 @@ def FakeQuantizationToInteger(
 ) -> Pass:
     """Make operators on dequantised tensors compute on the integers, as far as there are rules for it.
 
-    hard_fail: operators between them that have no rule, or one that fails, are an error. use_qat: what no quantisation
-    follows, too, as far as it keeps the steps. optional_qnn_ops: operators, such as `nn.softmax`, of which the integers
-    give other values than floats, and which stay on floats where they are not named.
+    hard_fail: raise an error for operators between them without a rule, or whose rule fails. use_qat: include operators
+    that no quantisation follows, if they keep the steps. optional_qnn_ops: operators such as `nn.softmax` to compute on
+    integers, too, although their values then differ from floats.
     """
     optional = tuple(optional_qnn_ops or ())
     return named(
@@ -146,7 +146,7 @@ def BackwardFoldScaleAxis() -> Pass:
 
 
 def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
-    """Functions that none of the entries, `main` if left out, reaches go."""
+    """Remove functions that none of the entries, by default `main`, reaches."""
     return named(RemoveUnusedFunctionsPass(tuple(entry_functions or ("main",))))
 
 

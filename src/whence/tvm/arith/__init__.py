@@ -8,8 +8,8 @@ x
 >>> analyzer.const_int_bound(x * 4 + 3)
 ConstIntBound(3, 31)
 
-All of it is `dialects/affine.py`, on whose maps expressions are brought; what is no affine expression (a product of
-variables, an element of a tensor) is there as one more variable.
+Everything uses the maps of `dialects/affine.py`, in which a part of an expression that is not affine (a product of
+variables, an element of a tensor) is one more variable.
 """
 
 from whence.arith import int_set as int_set

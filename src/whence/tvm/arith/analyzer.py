@@ -21,7 +21,7 @@ from whence.te.language.expr import Axis, Const, Expr, ExprLike, Var
 
 @dataclass(frozen=True)
 class ConstIntBound:
-    """The least and the greatest number that something is; `NEG_INF` and `POS_INF` where there is none."""
+    """The least and the greatest value of an expression, or `NEG_INF` and `POS_INF`."""
 
     min_value: int
     max_value: int
@@ -57,9 +57,9 @@ class Analyzer:
         self._equal: dict[int, ModularSet] = {}
 
     def bind(self, var: Var | Axis, expr: language.Range | ExprLike, allow_override: bool = False) -> None:
-        """Say what a variable is, or over which range it runs.
+        """Set the value of a variable, or its range.
 
-        Raises FrontendError for one that is bound to something else, unless that may be.
+        Raises FrontendError for a variable that is bound to something else, unless it may be overridden.
         """
         if isinstance(expr, language.Range):
             low = self._forms.bounds(integer(expr.min))[0]
@@ -125,11 +125,11 @@ class Analyzer:
         return simple
 
     def rewrite_simplify(self, expr: ExprLike) -> Expr:
-        """As `simplify`: there is one way to do it."""
+        """Return the result of `simplify`: there is one way to do it."""
         return self.simplify(expr)
 
     def canonical_simplify(self, expr: ExprLike) -> Expr:
-        """As `simplify`, whose sums are in one order."""
+        """Return the result of `simplify`, whose sums have a canonical order."""
         return self.simplify(expr)
 
     def can_prove(self, expr: ExprLike) -> bool:

@@ -73,7 +73,7 @@ def key(expr: Expr) -> Hashable:
 
 
 class Forms:
-    """The variables that expressions are made of, each a dim of the maps, and what is known of them."""
+    """The variables in expressions, each a dim of the maps, and the known facts about them."""
 
     def __init__(self) -> None:
         self.atoms: list[Expr] = []

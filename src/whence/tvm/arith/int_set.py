@@ -80,7 +80,7 @@ def EvalSet(expr: ExprLike, dom_map: Mapping[Var | Axis, IntSet | language.Range
 
 
 def eval_set(expr: Expr, dom_map: Mapping[Any, Any], simplify: Callable[[Expr], Expr]) -> IntervalSet:
-    """As `EvalSet`, with what simplifies the ends."""
+    """`EvalSet` with an analyzer that simplifies the ends."""
     intervals = {id(var): _interval(domain) for var, domain in dom_map.items()}
     low, high = _ends(expr, intervals)
     ends = [end if end in (_NEG_INF, _POS_INF) else simplify(end) for end in (low, high)]

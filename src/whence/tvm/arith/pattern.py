@@ -13,7 +13,7 @@ from whence.te.language.expr import Axis, Binary, Compare, Expr, ExprLike, Var, 
 
 
 def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Expr]:
-    """The coefficients of variables in an expression, and what is added to them; [] where it is not linear in them.
+    """Return the coefficients of variables in an expression, and the constant term; [] if it is not linear in them.
 
     >>> detect_linear_equation(x * 3 + y + 1, [x])
     [3, y + 1]

@@ -15,7 +15,7 @@ Callback = Callable[[object, Sequence[MeasureInput], Sequence[MeasureResult]], N
 
 
 def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callback:
-    """A callback that appends what was measured to a file, where right: `callback(tuner, inputs, results)`.
+    """Return a callback that appends valid measurements to a file: `callback(tuner, inputs, results)`.
 
     The callback raises PipelineError where the file cannot be written, and for candidates of TVM's own schedules.
     """

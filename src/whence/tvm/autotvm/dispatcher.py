@@ -20,10 +20,10 @@ History: TypeAlias = FilePath | Records | Iterable[FilePath | tuple[MeasureInput
 
 @doors()
 class ApplyHistoryBest:
-    """A scope for `relay.build`, `whence.compile` and others; one inside another counts alone.
+    """A scope for `relay.build`, `whence.compile` and others; only the innermost scope counts.
 
-    records: a file or folder, `Records`, several files, or pairs as `record.load_from_file` gives them. Raises
-    FrontendError for a file that cannot be read, PipelineError for anything else.
+    records: a file or folder, `Records`, several files, or pairs from `record.load_from_file`. Raises FrontendError for
+    an unreadable file, and PipelineError for anything else.
     """
 
     def __init__(self, records: History = None):

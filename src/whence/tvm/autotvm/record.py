@@ -60,7 +60,7 @@ class MeasureResult(NamedTuple):
 
 @door()
 def decode(row: str | bytes, protocol: str = "json") -> tuple[MeasureInput, MeasureResult] | None:
-    """The candidate and the result of a line; None for what is no record of AutoTVM's version 0.2, nor one of ours."""
+    """Return the candidate and the result in a line; None unless it is a record of AutoTVM 0.2 or one of ours."""
     _check_protocol(protocol)
     try:
         return _decoded(row)
@@ -69,7 +69,7 @@ def decode(row: str | bytes, protocol: str = "json") -> tuple[MeasureInput, Meas
 
 
 def _decoded(row: str | bytes) -> tuple[MeasureInput, MeasureResult]:
-    """Errors as `record_of`, but for lines of AutoTVM."""
+    """Return the record in a line of AutoTVM; raises the errors of `record_of`."""
     record: Record | None = None
     try:
         record = record_of(row)
@@ -121,7 +121,7 @@ def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput
 
 
 def _loaded(path: Path) -> list[tuple[bytes, MeasureInput, MeasureResult]]:
-    """The lines of a file with what they say; errors as `load_from_file`."""
+    """Yield the lines of a file with their records; raises the errors of `load_from_file`."""
     reasons, loaded = Counter[str](), list[tuple[bytes, MeasureInput, MeasureResult]]()
     for line in read_lines(path, reasons):
         try:

@@ -1,4 +1,4 @@
-"""A compiled model as tvmc hands it on: a file, and what is in it."""
+"""A compiled model in the form of tvmc: a file and its contents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TVMCPackage:
 
     @property
     def graph(self) -> str:
-        """The model in TVM's graph JSON; raises FrontendError where the file is none of ours."""
+        """Return the model in TVM's graph JSON; raises FrontendError for a file that is not ours."""
         return bytes(read_package(self.package_path).part("graph")).decode()
 
     @property

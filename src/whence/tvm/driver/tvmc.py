@@ -5,8 +5,8 @@
 >>> result = tvmc.run(package, device="cpu")
 >>> print(result)
 
-Schedules follow from rules, or, with `tuning_records`, from what was measured. A package is a file as `whence compile`
-writes it. On a command line, `python -m whence.driver.tvmc` is `whence`.
+Schedules follow from rules, or with `tuning_records` from measurements. A package is a file of `whence compile`. On a
+command line, `python -m whence.driver.tvmc` is `whence`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run", "
 
 FilePath: TypeAlias = str | PathLike[str]
 _FORMATS = {"onnx": ".onnx", "tflite": ".tflite", "relay": ".relay", "mlir": ".mlir"}
-"""TVM's name of a model's format -> what its file ends with."""
+"""TVM's name of a model's format -> the suffix of its files."""
 
 
 class TVMCModel:
@@ -103,10 +103,10 @@ def load(
     model_format: str | None = None,
     shape_dict: Mapping[str, Sequence[int | str]] | str | None = None,
 ) -> TVMCModel:
-    """The model of a file, or of a name that `whence.load` knows.
+    """Return the model in a file, or of a name that `whence.load` knows.
 
-    model_format: `onnx`, `tflite`, `relay` or `mlir`, which the suffix says as well. shape_dict: shapes of inputs that
-    the model leaves open. Errors as `whence.load`.
+    model_format: `onnx`, `tflite`, `relay` or `mlir`; by default that of the suffix. shape_dict: shapes of inputs that
+    the model leaves open. Raises the errors of `whence.load`.
     """
     import whence
 

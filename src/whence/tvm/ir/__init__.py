@@ -64,9 +64,9 @@ _COMPARED = (Expr, IRModule, Program)
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Return whether two expressions, modules or types are the same but for the names of variables and spans.
+    """Return whether two expressions, modules or types are equal up to the names of variables and spans.
 
-    Two spans are where they are places of the same sources, in the same order.
+    Two spans are equal if they are places of the same sources, in the same order.
     """
     if is_type(lhs) or is_type(rhs) or isinstance(lhs, Span):
         return lhs == rhs
@@ -82,7 +82,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
-    """The same for what is structurally equal, in this process."""
+    """Return a hash that is the same for structurally equal objects, in this process."""
     if is_type(node) or not isinstance(node, _COMPARED):
         return hash(node)
     return _hash(typed(node) if isinstance(node, IRModule) else node, map_free_vars)

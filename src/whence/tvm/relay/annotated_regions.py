@@ -47,7 +47,7 @@ class AnnotatedRegionSet:
                 self._inside(node, region_end_op)
 
     def _inside(self, node: Expr, end: Op) -> None:
-        """A node belongs to the regions of what it is made of, which become one."""
+        """Merge the regions of a node's parts, and add the node to the merged region."""
         around = [
             region
             for child in children(node)

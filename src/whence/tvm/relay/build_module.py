@@ -1,4 +1,4 @@
-"""`relay.build`: a module compiled for a graph executor, with what TVM's users ask of the result.
+"""`relay.build`: a module compiled for a graph executor, with the methods of TVM's result.
 
 >>> lib = relay.build(mod, target="llvm", params=params)
 >>> module = graph_executor.GraphModule(lib["default"](whence.cpu()))
@@ -57,10 +57,10 @@ def build(
 
     params: values of arguments of `@main` by name; a mapping as `target_host` counts as params.
     Outputs in tuples of a tuple are outputs of their own, in order.
-    target: "llvm" is this machine, as "native" and None are. target_host: what the target is, as there is no other.
-    executor: None, "graph" or "aot". The rest is there for programs written for TVM.
-    Raises PipelineError, in the name of the layer, for a program with control flow or open shapes, which the virtual
-    machine runs, and for arguments that stand where others belong; errors as `whence.compile`.
+    target: "llvm", "native" and None are this machine. target_host: the same as the target, as there is no other.
+    executor: None, "graph" or "aot". The other arguments exist for programs written for TVM.
+    Raises PipelineError, which names the layer, for a program with control flow or open shapes, which the virtual
+    machine runs, and for misplaced arguments, and the errors of `whence.compile`.
     """
     params = params_beside("relay.build", target, target_host, params)
     if executor is not None and str(executor) not in ("graph", "aot"):
@@ -81,7 +81,7 @@ def build(
 
 
 def _flat(module: ModuleOp) -> ModuleOp:
-    """The module, or a copy of which `@main` returns what tuples among its results hold, one by one."""
+    """Return the module, or a copy whose `@main` returns the fields of nested tuples one by one."""
     if not any(isinstance(value.type, TupleType) for value in _main(module).return_op.values):
         return module
     copied = same_module(module)

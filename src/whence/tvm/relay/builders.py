@@ -1,7 +1,7 @@
 """A function for each operator, called as in TVM: operands, then attributes, as positions or by name.
 
-The names and defaults come from the operators' declarations. Where TVM's Python has another order of parameters than
-the operator has attributes, a row of `_ORDER` says so; where it does more than that, `composed.py` has a function.
+The names and defaults come from the operators' declarations. A row of `_ORDER` states TVM's order of parameters where
+it differs from the order of attributes; where TVM's function does more, `composed.py` has a function.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ _PADDED = {form.format(rank): rank for rank in (1, 2, 3) for form in _WINDOWED} 
 _PER_AXIS = ("strides", "dilation", "pool_size", "kernel_size", "output_padding", "output_size")
 """Attributes for which one number means the same along every axis."""
 _SHORT = {"int64": "int32", "float64": "float32"}
-"""The dtypes that TVM gives Python's numbers."""
+"""TVM's dtypes of Python's numbers."""
 _NEEDED = inspect.Parameter.empty
 
 
 class TupleWrapper:
-    """The results of a call that gives a tuple: `.astuple()` is the call, `[i]` and iteration give the fields."""
+    """The results of a call that returns a tuple: `.astuple()` is the call, `[i]` and iteration yield the fields."""
 
     def __init__(self, tuple_value: Expr, size: int):
         self.tuple_value = tuple_value

@@ -52,7 +52,7 @@ class CallGraph:
         return name in self._calls[name]
 
     def print_var(self, var: str | GlobalVar) -> str:
-        """A function with what it calls, as text."""
+        """Return a function and its callees as text."""
         name = self._name(var)
         lines = [f"Call graph node: {name}, ref count = {self.ref_count(name)}"]
         lines += [f"  call {callee}, ref count = {self.ref_count(callee)}" for callee in self._calls[name]]
@@ -62,7 +62,7 @@ class CallGraph:
         return "".join(self.print_var(name) for name in self.order())
 
     def order(self) -> list[str]:
-        """The functions, each before those that it calls, as far as they do not call each other in a circle."""
+        """Return the functions, each before its callees, except in cycles of calls."""
         visited: dict[str, None] = {}
         for root in self._calls:
             stack = [(root, iter(self._calls[root]))]

@@ -1,4 +1,4 @@
-"""Builders that do more than call one operator with what they are given, as TVM's do."""
+"""Builders that, like TVM's, do more than call one operator with their arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whence.syntax.relay.type_view import SPELLINGS, tensor_type
 
 
 def _size_of_te(extent: object) -> Size | None:
-    """A size in the language of te, each variable of which is the size of its name; None for what is no expression."""
+    """Return a size in the language of te, whose variables are the sizes of their names; None for anything else."""
     from whence.te.language.expr import Expr as Number
     from whence.te.language.extents import extent_value
 
@@ -173,7 +173,7 @@ def ones(shape: Any, dtype: str) -> Expr:
 
 
 def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Expr:
-    """The elements in another shape; -1 is what is left, and 0 the extent at its place."""
+    """Return the elements in another shape; -1 stands for the remaining extent, and 0 for the extent at that axis."""
     return builder("reshape")(data, newshape=_extents(newshape), allowzero=allowzero)
 
 
@@ -269,7 +269,7 @@ def _global_pool(kind: str, rank: int) -> Builder:
 
 
 def reverse_reshape(data: Expr, newshape: Any) -> Expr:
-    """As `reshape`, but -1 and 0 are read from the last axis to the first."""
+    """Return the elements in another shape like `reshape`, with -1 and 0 read from the last axis to the first."""
     return builder("contrib_reverse_reshape")(data, newshape=_extents(newshape))
 
 

@@ -1,7 +1,7 @@
-"""Continuation-passing style: a function gives its value to a function that it gets, and nothing returns before.
+"""Continuation-passing style: a function passes its value to a function that it gets, and returns the latter's result.
 
-`to_cps` makes `fn (A) -> B` into `fn [answer](A, fn (B) -> answer) -> answer`, and `un_cps` one of the first kind of
-the second. Between them partial evaluation sees calls and branches with all that comes after.
+`to_cps` turns `fn (A) -> B` into `fn [answer](A, fn (B) -> answer) -> answer`, and `un_cps` turns it back. Between
+them, partial evaluation sees calls and branches together with the rest of the computation.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from whence.syntax.relay.type_view import plain
 from whence.syntax.relay.walks import driven, each
 
 ANSWER = "answer"
-"""The type variable of what comes of it all."""
+"""The type variable of the final answer."""
 _ANSWER = TypeVar(StringAttr(ANSWER))
 _SUFFIX = "_cps"
 

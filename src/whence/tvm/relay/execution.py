@@ -1,4 +1,4 @@
-"""Executors for expressions, as TVM's `relay.create_executor` gives them."""
+"""Executors for expressions, like those of TVM's `relay.create_executor`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Executor:
         self._options = (device, target, params)
 
     def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
-        """Evaluate an expression; a function, a variable of the module or nothing (`@main`) gives a Python function.
+        """Evaluate an expression; for a function, a variable of the module or None (`@main`), return a Python function.
 
         binds: values of variables of the expression, or of parameters of the function.
         Raises FrontendError for an expression with free variables.

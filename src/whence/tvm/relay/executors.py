@@ -1,4 +1,4 @@
-"""Executors by TVM's names: ways to run a module, each of which gives functions of arrays."""
+"""Executors by TVM's names: ways to run a module, each of which makes functions of arrays."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Executor:
         return Evaluator(self.module).invoke if self.kind == "debug" else compiled_invoke(self.executable)
 
     def evaluate(self, expr: str | FuncOp | None = None) -> Callable[..., Any]:
-        """A Python function that is `@main` of the module, or the function `expr`, itself or its name.
+        """Return a Python function for `@main` of the module, or for the function `expr`, itself or its name.
 
         It takes arrays and Python numbers, tuples, `Adt` and `Reference`, in order or by the names of arguments, and
-        gives the like: a tuple for several results, functions as what can be called. Raises PipelineError for a
-        function that is not there, and the Python function FrontendError for what it does not take.
+        returns the same kinds: a tuple for several results, and a callable for a function. Raises PipelineError for a
+        missing function; the Python function raises FrontendError for bad arguments.
         """
         name = expr.sym_name.data if isinstance(expr, FuncOp) else expr or "main"
         functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, FuncOp)}

@@ -1,8 +1,8 @@
-"""Visitors and mutators of expressions, as TVM has them at `tvm.relay.expr_functor`.
+"""Visitors and mutators of expressions, like those of `tvm.relay.expr_functor`.
 
-A class overrides `visit_call` and its like, and goes on to the parts of a node with `self.visit`. Each node is visited
-once. Up to `DEEPEST` visits lie inside one another, in the order that a class calls them; what lies deeper is visited
-from its parts up, so that no depth of a program is too great.
+A class overrides `visit_call` and the like, and visits the parts of a node with `self.visit`. Each node is visited
+once. Up to `DEEPEST` visits are nested, in the order of the class's calls; deeper nodes are visited from their parts
+up, so that no program is too deep.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ DEEPEST = 100
 
 
 class MissingMethod(FrontendError, NotImplementedError):
-    """A class says nothing about a kind of node."""
+    """A class has no method for a kind of node."""
 
 
 def method_for(functor: object, name: str, expected: str, node: object) -> Callable[[Any], Any]:
-    """The method `visit_<name>` for a node. Raises MissingMethod if there is none, or if no kind of node has a name."""
+    """Return the method `visit_<name>` for a node; raises MissingMethod if it, or a name for the kind, is missing."""
     method = getattr(functor, f"visit_{name}", None) if name else None
     if method is None:
         what = f"a method visit_{name}" if name else expected

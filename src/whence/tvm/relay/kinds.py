@@ -94,7 +94,7 @@ def free_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
 
 
 def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule | None = None) -> TypeKind:
-    """Return the kind of a type, which says where it may occur.
+    """Return the kind of a type, which decides where it may occur.
 
     mod: the module with the data types. Raises FrontendError for an unknown data type, one applied to a wrong number of
     types, or a bare name in the place of a type.

@@ -41,7 +41,7 @@ class _Dyn(Namespace):
 
 
 class _Operators(Namespace):
-    """All operators: `relay.op.add`, `relay.op.nn.conv2d`; `relay.op.get` gives one as an expression."""
+    """All operators: `relay.op.add`, `relay.op.nn.conv2d`; `relay.op.get` returns one as an expression."""
 
     @staticmethod
     def get(name: str) -> Op:

@@ -1,4 +1,4 @@
-"""Chosen operators compute in another dtype, between casts: to see what that does, rather than to make it good."""
+"""Makes chosen operators compute in another dtype, between casts: an experiment rather than an optimisation."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def recast(
     ops: Sequence[str] | None = None,
     skip_layers: Sequence[int] | None = None,
 ) -> Any:
-    """A function, or the module of one, in which operators take `dtype` and give `out_dtype`, cast back behind them.
+    """Return a function, or its module, in which operators take `dtype` and return `out_dtype`, which is cast back.
 
-    ops: `nn.conv2d` if left out. skip_layers: those of them that stay, by number from the input, or back from the last
-    one. Raises FrontendError for a name that is no operator's.
+    ops: by default `nn.conv2d`. skip_layers: the numbers of those that stay, from the input, or negative from the
+    output. Raises FrontendError for a name that no operator has.
     """
     chosen = list(ops or ["nn.conv2d"])
     if unknown := [name for name in chosen if name not in operators()]:

@@ -1,4 +1,4 @@
-"""Arrays that a program gives, with the methods that TVM's have."""
+"""Arrays that a program returns, with the methods of TVM's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Modules, expressions, types and arrays as JSON, TVM's `save_json` and `load_json`.
 
-The JSON holds Relay text with its metadata, so that graphs keep what they share, and spans. What TVM saved is not read.
+The JSON holds Relay text with its metadata, so that graphs keep shared nodes and spans. TVM's own files are not read.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class _Scope:
 
 
 class ScopeBuilder:
-    """Collects lets, and what a scope gives.
+    """Collects lets and the result of a scope.
 
     >>> sb = relay.ScopeBuilder()
     >>> with sb.if_scope(cond):
@@ -62,7 +62,7 @@ class ScopeBuilder:
 
     @contextmanager
     def if_scope(self, cond: Expr) -> Generator[None]:
-        """The scope of what holds if `cond` does; an `else_scope` has to follow."""
+        """The scope of the branch for a true `cond`; an `else_scope` has to follow."""
         self._scopes.append(_Scope())
         yield
         scope = self._scopes.pop()
@@ -70,7 +70,7 @@ class ScopeBuilder:
 
     @contextmanager
     def else_scope(self) -> Generator[None]:
-        """The scope of what holds otherwise: the two give what the scope around them gives."""
+        """The scope of the other branch; the result of the two is that of the scope around them."""
         around = self._scopes[-1]
         if around.branches is None:
             raise FrontendError("ScopeBuilder: expected an `if_scope` before an `else_scope`, got none")
@@ -82,5 +82,5 @@ class ScopeBuilder:
         self.ret(If(cond, true_branch, scope.value()))
 
     def get(self) -> Expr:
-        """The expression; raises FrontendError when a scope gives nothing."""
+        """Return the expression; raises FrontendError for a scope without a result."""
         return self._scopes[-1].value()

@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
 
 
 def sized(name: str, static: Builder) -> Builder:
-    """The builder of an operator, which makes the `dyn` one where a parameter that says its shape is an expression."""
+    """Return a builder of an operator that makes its `dyn` form if a parameter of its shape is an expression."""
     deciding, signature = SIZED[name], inspect.signature(static)
 
     @wraps(static)
@@ -79,5 +79,5 @@ def sized(name: str, static: Builder) -> Builder:
 
 
 def resized(static: dict[str, Builder]) -> dict[str, Builder]:
-    """Builders for all of them, made of those that do more than call an operator, or of the operators'."""
+    """Return builders for all of them, from the composed builders or those of the operators."""
     return {name: sized(name, static.get(name) or builder(name)) for name in SIZED}

@@ -32,7 +32,7 @@ def add_to(mod: IRModule, dtype: str) -> None:
 
 
 def add_static(mod: IRModule, dtype: str, shape: Sequence[Any]) -> None:
-    """Add the data types of tensors of a shape, and those of what its functions give, and the functions, once."""
+    """Add the data types of tensors of a shape and of the functions' results, and the functions, once."""
     row = list(shape[1:])
     results = [list(shape), [Open(), *shape], [1, *shape], *([[Open(), *row], row] if shape else [])]
     for result in results:

@@ -20,7 +20,7 @@ from whence.syntax.text.diagnostics import DiagnosticContext
 def parse(
     source: str, source_name: str = "from_string", init_module: Any = None, init_meta_table: Any = None
 ) -> IRModule:
-    """The module of a text, with its types; raises DiagnosticError with what is wrong in it."""
+    """Return the module of a text, with its types; raises DiagnosticError with the text's errors."""
     around = init_module.program if isinstance(init_module, IRModule) else init_module
     module = IRModule.of(relay_text.parse(source, source_name, around, init_meta_table))
     try:
@@ -34,7 +34,7 @@ def parse(
 
 
 def _diagnose(text: str, context: DiagnosticContext, program: Program) -> None:
-    """Raise an error of types as DiagnosticError, if it says where in the text it is."""
+    """Raise an error of types as DiagnosticError, if it has a place in the text."""
     match = re.search(rf" \({re.escape(context.file)}:(\d+):(\d+)\)$", text)
     if match is None:
         return
@@ -54,7 +54,7 @@ def _spans(program: Program) -> Iterator[Span]:
 
 @door()
 def fromtext(data: str, source_name: str | None = None) -> IRModule:
-    """As `parse`."""
+    """Return the result of `parse`."""
     return parse(data, source_name or "from_string")
 
 

@@ -48,7 +48,7 @@ def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
 
 
 def _inner(pattern: Pattern) -> tuple[Constructor | None, list[Pattern]] | None:
-    """The constructor, none of a tuple, and the patterns inside; None for what takes anything."""
+    """Return the constructor, None for a tuple, and the patterns inside; None for a pattern that matches anything."""
     match pattern:
         case PatternConstructor(constructor, patterns):
             return constructor, list(patterns) or [PatternWildcard() for _ in constructor.inputs]

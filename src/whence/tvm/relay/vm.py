@@ -179,7 +179,7 @@ class VirtualMachine:
         return Timing(number, repeat, min_repeat_ms, *options).measure(lambda: self.invoke(func_name))
 
     def invoke_stateful(self, func_name: str, *args: Any) -> None:
-        """As `invoke`; `get_outputs` returns the results."""
+        """Run like `invoke`; `get_outputs` returns the results."""
         self.invoke(func_name, *args)
 
     def get_output(self, index: int) -> Any:

@@ -41,7 +41,7 @@ _OPCODES: dict[type[Operation], str] = {
     ConstantOp: "load_const",
     ReturnOp: "ret",
 }
-"""The instructions of TVM's machine that do what a step does."""
+"""Return the instructions of TVM's machine for a step."""
 
 
 @doors()

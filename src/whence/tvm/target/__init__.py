@@ -22,7 +22,7 @@ _IDLE = ("keys", "tag", "host")
 
 
 class _Targets(type):
-    """Makes targets, which are `lowering`'s, and says what one is."""
+    """Makes targets, which are `lowering`'s, and describes them."""
 
     def __call__(cls, target: TargetLike, host: TargetLike = None) -> LLVMTarget:
         resolved = target_of(target)
@@ -34,9 +34,9 @@ class _Targets(type):
 
 
 class Target(metaclass=_Targets):
-    """A target, from its text; `llvm` is this machine, as in `relay.build`.
+    """Return the target of a text; `llvm` is this machine, as in `relay.build`.
 
-    host: the same machine, where TVM's users name one. Raises PipelineError for what is no target, or for another host.
+    host: the same machine, for programs that name one. Raises PipelineError for a bad target and for another host.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Parameters of tests by TVM's names: fixtures that have several values, and those that take their values together.
+"""Parameters of tests by TVM's names: fixtures with several values, and fixtures that share their cases.
 
 `whence.testing.plugin` makes tests of them.
 """
@@ -22,7 +22,7 @@ def _names(ids: Iterable[object] | None) -> list[str] | None:
 def parameter(
     *values: Any, ids: Iterable[object] | None = None, by_dict: dict[str, Any] | None = None, scope: Any = "function"
 ) -> Any:
-    """A fixture that has each value in turn; `by_dict` gives values by the names of the cases."""
+    """Return a fixture that takes each value in turn; `by_dict` has values by the names of the cases."""
     if by_dict is not None:
         values, ids = tuple(by_dict.values()), list(by_dict)
 

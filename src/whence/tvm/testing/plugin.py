@@ -38,7 +38,7 @@ def pytest_generate_tests(metafunc: Any) -> None:
 
 
 def _has_own_targets(metafunc: Any) -> bool:
-    """Return whether a test says itself what `target` is."""
+    """Return whether a test parametrises `target` itself."""
     marks = metafunc.definition.iter_markers("parametrize")
     return any("target" in str(mark.args[0]).replace(" ", "").split(",") for mark in marks if mark.args)
 

@@ -28,7 +28,7 @@ _ELSEWHERE = {
 
 
 class _Elsewhere(ModuleType):
-    """A module of TVM's that lies below what is no package here."""
+    """A module of TVM's below a name that is not a package here."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(_ELSEWHERE[self.__name__]), name)
@@ -42,7 +42,7 @@ _names = FurtherNames(_home)
 
 
 def as_tvm() -> None:
-    """Have `import tvm` and all below it give whence's modules of the same names, in this process."""
+    """Make `import tvm` and its submodules return Whence's modules of the same names, in this process."""
     if _names not in sys.meta_path:
         sys.meta_path.insert(0, _names)
         sys.modules.update({name: _Elsewhere(name) for name in _ELSEWHERE})

@@ -6,8 +6,8 @@
 >>> body = tir.For(i, 0, 128, tir.ForKind.VECTORIZED, tir.BufferStore(B, A[i] + 1.0, [i]))
 >>> double = whence.build(tir.PrimFunc([A, B], body))
 
-Expressions are those of `whence.te`; a statement is located where it is made. A `PrimFunc` becomes a `tir.prim_func`,
-which docs/tir.md describes: what is not there, as pointers and blocks of threads, is not here either.
+Expressions are those of `whence.te`; a statement is located where it is created. A `PrimFunc` becomes a
+`tir.prim_func`, described in docs/tir.md, which has no pointers or blocks of threads.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def expr_deep_equal(lhs: Expr, rhs: Expr) -> bool:
 
 
 def verify_memory(func: PrimFunc) -> bool:
-    """Return whether no parallel or vectorized loop writes an element twice, or reads what another round writes."""
+    """Return whether no parallel or vectorized loop writes an element twice, or reads one of another iteration."""
     try:
         transform.VerifyMemory()(func)
     except WhenceError:

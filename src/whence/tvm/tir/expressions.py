@@ -10,7 +10,7 @@ from whence.te.language.expr import Var as Variable
 
 
 def IntImm(dtype: str, value: int) -> Const:
-    """An integer. Raises ScheduleError for a dtype that is none of integers or cannot hold it."""
+    """Return an integer. Raises ScheduleError for a dtype that is not an integer type or cannot hold it."""
     if is_float(check_dtype(dtype, "tir.IntImm")):
         fail(f"tir.IntImm: expected a dtype of integers, got {dtype}")
     return constant(value, dtype)

@@ -70,7 +70,7 @@ class IRBuilder:
     def for_range(
         self, begin: ExprLike, end: ExprLike, name: str = "i", dtype: str = "int32", kind: str = "serial"
     ) -> Generator[Var]:
-        """A loop from `begin` below `end`; its variable is what the scope gives."""
+        """A loop from `begin` below `end`, a scope that yields its variable."""
         var = Var(name, dtype)
         with self._scope() as body:
             yield var
@@ -101,7 +101,7 @@ class IRBuilder:
         self.emit(While(condition, body[0]))
 
     def let(self, var_name: str, value: ExprLike) -> Var:
-        """A name for a value in what follows."""
+        """Bind a value to a name in the following statements."""
         expr = convert(value)
         var = Var(var_name, expr.dtype)
         self._scopes[-1].append(partial(LetStmt, var, expr))
@@ -115,7 +115,7 @@ class IRBuilder:
         axis_separators: object = None,
         scope: str = "",
     ) -> BufferVar:
-        """A new buffer for what follows."""
+        """Allocate a buffer for the following statements."""
         buffer = Buffer(shape, dtype, name, scope)
         self._scopes[-1].append(partial(Allocate, buffer))
         return BufferVar(self, buffer)

@@ -5,8 +5,8 @@
 >>> B = topi.nn.softmax(topi.matmul(A, topi.transpose(A)))
 >>> s = te.create_schedule(B)
 
-There is one for each operator of relay that has a tensor expression, called as `relay` calls it. Its stages are those
-that the compiler makes of the operator, located where it is called. Those with several results give a list of tensors.
+Each operator of relay with a tensor expression has a function of its name. Its stages are the compiler's stages for the
+operator, located at the call. An operator with several results returns a list of tensors.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def strided_slice_python(
     slice_mode: str = "end",
     axes: Sequence[int] | None = None,
 ) -> Array:
-    """The elements from `begin` on, before `end`, or as many as `end` says where the mode is "size"."""
+    """Return the elements from `begin` up to `end`, or `end` elements if the mode is "size"."""
     steps = [1] * len(begin) if not strides else list(strides)
     return _one(
         relay.strided_slice,
@@ -327,7 +327,7 @@ def grid_sample_python(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Array:
-    """Samples of images where a grid says."""
+    """Return samples of images at the points of a grid."""
     options = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
     return _one(relay.image.grid_sample, data, grid, **options)
 

@@ -21,7 +21,7 @@ def get_const_int(expr: Any) -> int:
 
 
 def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
-    """Extents as ints; those that are no numbers stay."""
+    """Return extents as ints; an extent that is not a number stays."""
     numbers: list[Any] = []
     for item in in_tuple:
         simple = Analyzer().simplify(item) if isinstance(item, Expr) else item

@@ -9,7 +9,7 @@ from whence.relay.backend.kinds import Kind
 
 
 class Executor(Kind):
-    """`graph` or `aot`. Their options are read and change nothing: parameters are linked as the export says."""
+    """`graph` or `aot`. Their options have no effect: the export decides whether parameters are linked."""
 
     _KNOWN: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "aot": (

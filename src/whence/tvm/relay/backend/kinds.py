@@ -1,4 +1,4 @@
-"""A kind by its name with options, as TVM says which executor and which runtime a program is for."""
+"""A kind by its name with options, TVM's description of a program's executor or runtime."""
 
 from __future__ import annotations
 

@@ -33,5 +33,5 @@ def to_c_constant_style(original_name: str) -> str:
 
 
 def sanitize_name(original_name: str) -> str:
-    """The name with `_` for what no C name has."""
+    """Return the name with `_` for characters that no C name has."""
     return re.sub("[^a-zA-Z0-9]", "_", original_name)

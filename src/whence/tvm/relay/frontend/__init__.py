@@ -30,14 +30,14 @@ def from_tflite(
     dtype_dict: Mapping[str, str] | None = None,
     op_converter: object = None,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of a TFLite model, and the values of the parameters that its weights are.
+    """Return the module of a TFLite model, and the values of its weights as parameters.
 
-    model: a `tflite.Model`, or the path or bytes of a file. shape_dict: shapes as of `from_onnx`; the file's without.
-    dtype_dict: input name -> dtype, which must be the model's.
+    model: a `tflite.Model`, or the path or bytes of a file. shape_dict: shapes as in `from_onnx`; by default the
+    file's. dtype_dict: input name -> dtype, which must be the model's.
     Weights are variables `_param_1`, `_param_2`, .., whose spans are the tensors' names; `@main` has the names of the
     outputs, with `_` for all but letters and digits, in its attribute `output_tensor_names`.
 
-    Raises FrontendError when the model is bad, uses unsupported operators, or does not fit shapes or dtypes.
+    Raises FrontendError if the model is bad, uses unsupported operators, or does not fit shapes or dtypes.
     """
     from whence.frontends.importing.parameters import numbered_parameters
     from whence.frontends.tflite.graph import open_model
@@ -93,13 +93,13 @@ def from_onnx(
     opset: int | None = None,
     freeze_params: bool = True,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of an ONNX model, and the values of its parameters.
+    """Return the module of an ONNX model, and the values of its parameters.
 
-    shape: shapes of inputs as `whence.compile` takes them. The module has sizes for dimensions that these or the model
-    leave open: -1, `relay.Any()`, or a name. dtype: ignored; the model states those of inputs.
-    opset: read in place of the one that the model states.
-    freeze_params: whether weights are constants of the module; else variables with the initializers' names, but for
-    those that say how operators compute.
+    shape: shapes of inputs like those of `whence.compile`. The module has sizes for dimensions that these or the model
+    leave open: -1, `relay.Any()`, or a name. dtype: ignored; the model states the dtypes of inputs.
+    opset: replaces the opset that the model states.
+    freeze_params: whether weights are constants of the module; else they are variables with the initializers' names,
+    except weights that operators read as attributes.
 
     Raises FrontendError when the model is bad, uses unsupported operators, or does not fit the shapes.
     """
@@ -126,11 +126,11 @@ def from_exported_program(
     shape_dict: InputShapes | None = None,
     keep_params_as_input: bool = True,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of an exported PyTorch program, and the values of its parameters.
+    """Return the module of an exported PyTorch program, and the values of its parameters.
 
-    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: as of `from_onnx`.
-    keep_params_as_input: whether weights are variables, which are called as in the module's state_dict, as
-    "layer1.0.conv1.weight"; else constants of the module.
+    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: as in `from_onnx`.
+    keep_params_as_input: whether weights are variables with their names in the module's state_dict, such as
+    "layer1.0.conv1.weight"; else they are constants of the module.
 
     Raises FrontendError when the program is bad, uses unsupported operators, or does not fit the shapes.
     """
@@ -145,7 +145,7 @@ def from_exported_program(
 
 
 def _weights(opened: Model, module: ModuleOp, names: Container[str]) -> dict[str, Array]:
-    """Make variables of the weights of these names, whose constants are at the layers that the format says."""
+    """Make variables of the weights of these names, whose constants are located at the format's labels."""
     from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
 

@@ -10,9 +10,9 @@ __all__ = ["SpanFiller", "set_span"]
 
 
 class SpanFiller:
-    """Gives a span to what has none.
+    """Gives a span to expressions without one.
 
-    span: as `set_span` takes it: a layer's name, a SourceName, a span or a location.
+    span: a span as in `set_span`: a layer's name, a SourceName, a span or a location.
     """
 
     def __init__(self, span: Any):

@@ -26,17 +26,17 @@ def from_pytorch(
     """Return the module of a TorchScript program, and the values of its weights as parameters.
 
     script_module: the result of `torch.jit.trace` or `torch.jit.script`, a module or function. input_infos: name and
-    shape of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; of tuples and lists of tensors, those
-    of shapes. custom_convert_map: operator, as "aten::foo" -> a function of its arguments, which are expressions,
-    numbers and lists, and of their element types, that gives an expression or a list of them; it goes before our own.
-    default_dtype: of inputs whose type neither the graph nor `input_infos` says.
+    shape of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; tuples and lists of tensors have
+    tuples and lists of shapes. custom_convert_map: operator, such as "aten::foo" -> a function of its arguments, which
+    are expressions, numbers and lists, and of their element types, that returns an expression or a list of expressions;
+    it takes precedence over our converters. default_dtype: the dtype of inputs without one in the graph and the infos.
     use_parser_friendly_name: whether names of layers have `_` in place of `:` and `.`. preserve_pytorch_scopes: whether
-    layers and weights are called after their modules. export_renamed_c_graph_path: the folder of a file to write, with
-    the graph as it is read. keep_quantized_weight: changes nothing, for quantized operators are refused.
-    Weights are variables called after the first operator that reads them, `aten::_convolution_0.weight`.
+    layers and weights are named after their modules. export_renamed_c_graph_path: the folder in which to write the
+    graph to a file. keep_quantized_weight: has no effect, because quantized operators are refused.
+    Weights are variables named after the first operator that reads them, `aten::_convolution_0.weight`.
 
-    Raises InputInfosError, a RuntimeError, for infos that do not fit; OperatorsMissing, a NotImplementedError, that
-    names all operators without a converter; FrontendError where values decide what is computed.
+    Raises InputInfosError, a RuntimeError, for unfitting infos; OperatorsMissing, a NotImplementedError, which names
+    all operators without a converter; and FrontendError where values decide control flow or shapes.
     """
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.importing.whole_models import import_model

@@ -23,15 +23,15 @@ def from_tensorflow(
     outputs: Sequence[str] | None = None,
     convert_config: Mapping[str, bool] | None = None,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of a TensorFlow graph, and the values of the parameters that its constants are.
+    """Return the module of a TensorFlow graph, and the values of its constants as parameters.
 
     graph: a GraphDef, its bytes, or the path of a frozen graph or of the folder of a saved model. layout: NCHW to
-    compute images of NHWC in. shape: shapes of placeholders, as of `from_onnx`.
-    outputs: nodes, as `node` or `node:slot`; without, the last node of a graph, or what the default signature says.
-    convert_config: `use_dense`, whether products are nn.dense, else nn.matmul; `use_nt_batch_matmul` changes nothing.
-    Constants are variables with the names of their nodes; those of no dimensions stay constants.
+    transpose images in NHWC. shape: shapes of placeholders, as in `from_onnx`.
+    outputs: nodes, as `node` or `node:slot`; by default the last node of a graph, or those of the default signature.
+    convert_config: `use_dense`, whether products are nn.dense, else nn.matmul; `use_nt_batch_matmul` has no effect.
+    Constants are variables with the names of their nodes; scalars stay constants.
 
-    Raises FrontendError when the graph is bad, uses unsupported operators, or does not fit the shapes.
+    Raises FrontendError if the graph is bad, uses unsupported operators, or does not fit the shapes.
     """
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.tensorflow.context import Conversion

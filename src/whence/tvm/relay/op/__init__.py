@@ -1,4 +1,4 @@
-"""Operators by TVM's names: `relay.op.add`, `relay.op.nn.conv2d`; and what users say of them."""
+"""Operators by TVM's names: `relay.op.add`, `relay.op.nn.conv2d`; and the user's functions for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def get(name: str) -> Op:
 
 
 def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
-    """A function (attrs, inputs, types) -> expression or None, which says what Legalize makes of an operator."""
+    """Register a function (attrs, inputs, types) -> expression or None, by which Legalize rewrites an operator."""
     return register_op_attr(op_name, LEGALIZE, legal_op, level)
 
 
@@ -48,15 +48,15 @@ def register_mixed_precision_conversion(op_name: str, func: Any = None, level: i
 
 
 def register_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
-    """A function (call, types) -> [expression, type], for FakeQuantizationToInteger.
+    """Register a function (call, types) -> [expression, type], for FakeQuantizationToInteger.
 
-    The call's arguments are integers; `types` says what each stands for, as `whence.ir.TensorAffineType`.
+    The call's arguments are integers; `types` are their quantisations, of `whence.ir.TensorAffineType`.
     """
     return register_op_attr(op_name, FAKE_QUANTIZATION, func, level)
 
 
 def register_optional_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
-    """As `register_fake_quantization_to_integer`, for operators that the pass is to name in `optional_qnn_ops`."""
+    """Register a function like `register_fake_quantization_to_integer`, for an operator in `optional_qnn_ops`."""
     return register_op_attr(op_name, OPTIONAL_FAKE_QUANTIZATION, func, level)
 
 

@@ -1,4 +1,4 @@
-"""The builders of operators on quantised tensors, and what users say of them."""
+"""The builders of operators on quantised tensors, and the user's functions for these."""
 
 from __future__ import annotations
 

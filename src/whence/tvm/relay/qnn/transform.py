@@ -12,5 +12,5 @@ def CanonicalizeOps() -> transform.Pass:
 
 
 def Legalize() -> transform.Pass:
-    """Operators become what the functions of `register_qnn_legalize` give."""
+    """Replace operators by the results of the functions of `register_qnn_legalize`."""
     return transform.Legalize(QNN_LEGALIZE)

@@ -71,7 +71,7 @@ def create_workload(net: Function, initializer: Initializer | None = None, seed:
 
 
 def workload_of(get_net: Callable[P, Function]) -> Callable[P, tuple[IRModule, Any]]:
-    """A function that takes what `get_net` takes, and gives the workload of that network."""
+    """Return a function that takes the arguments of `get_net`, and returns the workload of its network."""
 
     @wraps(get_net, assigned=("__module__",))
     def get_workload(*args: P.args, **kwargs: P.kwargs) -> tuple[IRModule, Any]:

@@ -35,7 +35,7 @@ def residual_unit(
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
 ) -> Any:
-    """The data, or where `dim_match` is False a convolution of it, plus what two or three convolutions make of it."""
+    """Return the sum of the data, convolved unless `dim_match`, and two or three convolutions of it."""
     layouts: dict[str, Any] = {"data_layout": data_layout, "kernel_layout": kernel_layout}
     axis = data_layout.index("C")
     one, three = (1, 1), (3, 3)

@@ -14,7 +14,7 @@ from whence.relay.testing.init import create_workload
 from whence.syntax.relay.expr import Expr, Function
 
 _SQUEEZED = (16, 16, 32, 32, 48, 48, 64, 64)
-"""Channels in the middle of each fire module, which gives eight times as many."""
+"""The numbers of channels in the middle of each fire module, which returns eight times as many."""
 _VERSIONS = {"1.0": (96, (7, 7), (3, 3), (3, 7)), "1.1": (64, (3, 3), (1, 1), (2, 4))}
 """First channels, kernel and padding, and behind how many fire modules there are pools, by version."""
 

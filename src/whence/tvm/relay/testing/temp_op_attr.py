@@ -8,7 +8,7 @@ from whence.syntax.relay.op_attrs import op_attr, register_op_attr, reset_op_att
 
 
 class TempOpAttr:
-    """Within its scope an attribute of an operator is another one; afterwards it is what it was."""
+    """A scope in which an attribute of an operator is replaced."""
 
     def __init__(self, op_name: str, attr_key: str, attr_value: Any):
         self.op_name, self.attr_key, self.attr_value = op_name, attr_key, attr_value

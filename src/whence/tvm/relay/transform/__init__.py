@@ -37,9 +37,9 @@ class ExprModulePass(passes.ModulePass):
 
 
 class ExprFunctionPass(ExprModulePass):
-    """A Python function (function, module, context) -> function on functions of expressions, as a pass.
+    """Make a pass of a Python function (function, module, context) -> function on functions of expressions.
 
-    Left out are those for an external compiler, primitive ones, and those that say `SkipOptimization`.
+    It skips primitive functions, those for an external compiler, and those with the attribute `SkipOptimization`.
     """
 
     def __init__(self, pass_func: Callable[[Function, IRModule, Any], Function], info: passes.PassInfo):
