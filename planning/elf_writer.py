@@ -12,7 +12,7 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _MACHINE, _FLAGS = struct.Struct("<18xH"), struct.Struct("<48xI")
-_GLOBAL_OBJECT, _HIDDEN = 0x11, 2
+_MAGIC, _GLOBAL_OBJECT, _HIDDEN = b"\x7fELF\x02\x01\x01", 0x11, 2
 
 
 def bytes_object(
@@ -51,21 +51,9 @@ def bytes_object(
         # This section tells the linker that the code needs no executable stack.
         row(".note.GNU-stack", PROGBITS, at_names, 0),
     ]
+    (machine,), (flags,) = _MACHINE.unpack_from(like), _FLAGS.unpack_from(like)
     header = _HEADER.pack(
-        b"\x7fELF\x02\x01\x01",
-        RELOCATABLE,
-        _MACHINE.unpack_from(like)[0],
-        1,
-        0,
-        0,
-        at_sections,
-        _FLAGS.unpack_from(like)[0],
-        _HEADER.size,
-        0,
-        0,
-        _SECTION.size,
-        len(sections),
-        3,
+        _MAGIC, RELOCATABLE, machine, 1, 0, 0, at_sections, flags, _HEADER.size, 0, 0, _SECTION.size, len(sections), 3
     )
     tail = bytes(-size % 8) + symbols + names + bytes(-len(names) % 8) + b"".join(sections)
     return [header, *content, tail]

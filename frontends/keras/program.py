@@ -182,13 +182,9 @@ class Builder:
 
     def _matched(self, inner: Graph, nest: Any) -> list[Tensor]:
         """Return the arguments for the inputs of a called model, in their order; those in a map match by name."""
-        by_name, inputs_by_name = entries_of(nest), entries_of(inner.inputs)
+        by_name, declared = entries_of(nest), entries_of(inner.inputs)
         if by_name is not None:
-            names = (
-                [tensor.layer for tensor in tensors_in(inner.inputs)]
-                if inputs_by_name is None
-                else list(inputs_by_name)
-            )
+            names = [tensor.layer for tensor in tensors_in(inner.inputs)] if declared is None else list(declared)
             if set(names) == set(by_name):
                 return list(tensors_in([by_name[name] for name in names]))
         return list(tensors_in(nest))

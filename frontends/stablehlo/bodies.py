@@ -51,13 +51,9 @@ def _recognised(op: Operation, block: Block) -> str:
     if len(arguments) == 2 and len(results) == 1:
         if results[0] is arguments[1]:
             return "update"
-        producer = results[0].owner
-        if (
-            isinstance(producer, Operation)
-            and set(producer.operands) == set(arguments)
-            and name_of(producer) in OPERATORS
-        ):
-            return name_of(producer)
+        source = results[0].owner
+        if isinstance(source, Operation) and set(source.operands) == set(arguments) and name_of(source) in OPERATORS:
+            return name_of(source)
         return "logaddexp" if len(block.ops) < 12 and _expression(results[0]) == _LOGADDEXP else ""
     if len(arguments) == 4 and len(results) == 2:
         return _argument(results, block)

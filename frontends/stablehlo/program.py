@@ -385,10 +385,8 @@ class Builder:
         """Add an If between the first block and the others."""
         if condition is None:
             condition = self._values.named("is_branch")
-            comparison = Node(
-                op_type=EQUALS, leaf=node.leaf, layer=node.layer, index=node.index, attributes={"number": at}
-            )
-            around.region.steps.append(Step((chooser,), (condition,), node.layer, "", source=comparison))
+            equal = Node(op_type=EQUALS, leaf=node.leaf, layer=node.layer, index=node.index, attributes={"number": at})
+            around.region.steps.append(Step((chooser,), (condition,), node.layer, "", source=equal))
         bodies: dict[str, Region] = {}
         for role, chosen in (("then_branch", blocks[:1]), ("else_branch", blocks[1:])):
             region = Region((), (), [], Constants(), around.region)

@@ -1,7 +1,6 @@
 """Turns branches in the form that preceded functions, nodes between Switch and Merge, into If nodes with graphs.
 
-A Switch passes its data to the nodes of one branch, which its condition chooses, and a Merge returns the value of the
-branch that ran.
+A Switch passes its data to the nodes of the branch that its condition chooses, and a Merge returns the branch's value.
 """
 
 from __future__ import annotations

@@ -48,13 +48,11 @@ def _frames(graph: Graph) -> dict[str, Frame]:
     while waiting:
         node = graph.nodes[waiting.pop()]
         predecessors = [name for name in (*(ref.name for ref in node.inputs), *node.controls) if name in graph.nodes]
-        node_frames = max(
-            (_after(graph.nodes[name], frames.get(name, ())) for name in predecessors), key=len, default=()
-        )
+        frame = max((_after(graph.nodes[name], frames.get(name, ())) for name in predecessors), key=len, default=())
         if node.op == ENTER:
-            node_frames = (*node_frames, node.attributes["frame_name"].s.decode(errors="replace"))
-        if node.name not in frames or len(node_frames) > len(frames[node.name]):
-            frames[node.name] = node_frames
+            frame = (*frame, node.attributes["frame_name"].s.decode(errors="replace"))
+        if node.name not in frames or len(frame) > len(frames[node.name]):
+            frames[node.name] = frame
             waiting += users.get(node.name, [])
     return frames
 

@@ -53,14 +53,12 @@ def _info(tensor: Any) -> Any:
 
 def _concrete(model: Any, signature: str | None) -> Any:
     """Return the concrete function that an object is or has."""
-    subject = f"{MEMORY}: {type(model).__name__}"
+    name = f"{MEMORY}: {type(model).__name__}"
     if isinstance(getattr(model, "signatures", None), Mapping):
         signatures = cast("Mapping[str, Any]", model.signatures)
-        return signatures[signature_named(list(signatures), signature, subject)]
+        return signatures[signature_named(list(signatures), signature, name)]
     if signature is not None:
-        raise FrontendError(
-            f"{subject}: expected a loaded model, which has signatures, got a function, for {signature!r}"
-        )
+        raise FrontendError(f"{name}: expected a loaded model, which has signatures, got a function, for {signature!r}")
     if hasattr(model, "captured_inputs") and hasattr(model, "structured_outputs"):
         return model
     if getattr(model, "input_signature", None) is not None:

@@ -39,8 +39,7 @@ class LayerNames:
 def scope_of(call: str, once: bool) -> str:
     """Return the prefix of the layers that the layer `call` runs: its name, or the scope around it.
 
-    once: whether nothing else calls the same function. A library's names for calls, such as PartitionedCall, are left
-    out, because they say nothing.
+    once: whether nothing else calls the same function. A library's names of calls (PartitionedCall) are left out.
     """
     scope = _CALLS.sub("", call)
     return f"{call}/" if scope == call or not (once or scope) else scope

@@ -47,7 +47,7 @@ def open_model(
     """
     source = load(model, _evaluated, signature, keep, custom_ops)
     builder, region = source.builder, source.region
-    state_names = {state.next: state.name for state in builder.states}
+    state_of = {state.next: state.name for state in builder.states}
     kept = {state.name for state in builder.states}
     return Model(
         format=FORMAT,
@@ -59,9 +59,7 @@ def open_model(
             [_spec(name, builder.infos[name], name in kept) for name in region.inputs],
             usual={name: builder.infos[name].shape for name in region.inputs if name not in kept},
         ),
-        outputs=[
-            _spec(name, builder.infos[state_names.get(name, name)], name in state_names) for name in region.outputs
-        ],
+        outputs=[_spec(name, builder.infos[state_of.get(name, name)], name in state_of) for name in region.outputs],
         states=builder.states,
         homes={name: (layer, 0) for name, layer in builder.layers.items()},
         custom_ops=custom_ops,

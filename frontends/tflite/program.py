@@ -210,9 +210,7 @@ class Builder:
             leaf=layer_location(name, self.file, 0),
             layer=name,
             index=0,
-            operator=OperatorInfo(
-                0, RENAMING, version=1, inputs=(), outputs=(), intermediates=(), options=None, custom=b""
-            ),
+            operator=OperatorInfo(0, RENAMING, 1, inputs=(), outputs=(), intermediates=(), options=None, custom=b""),
             inputs=[info],
             outputs=[info],
             intermediates=(),
@@ -408,13 +406,11 @@ class Builder:
 
     def _agree(self, node: Node, body: Region, role: str, counts: tuple[int, int], states: int) -> None:
         """Raise FrontendError if a body has another number of inputs or outputs than its operator."""
-        input_count = counts[0] - (node.op_type == "IF")
-        output_count = 1 if role == "cond" else counts[1]
-        if (len(body.inputs) - states, len(body.outputs)) != (input_count, output_count):
-            actual = f"{len(body.inputs) - states} and {len(body.outputs)}"
-            raise FrontendError(
-                message(node.op_type, f"a {role} of {input_count} inputs, {output_count} outputs", actual, node.leaf)
-            )
+        expected = counts[0] - (node.op_type == "IF"), 1 if role == "cond" else counts[1]
+        actual = len(body.inputs) - states, len(body.outputs)
+        if actual != expected:
+            text = f"a {role} of {expected[0]} inputs, {expected[1]} outputs"
+            raise FrontendError(message(node.op_type, text, f"{actual[0]} and {actual[1]}", node.leaf))
 
     def _called(self, node: Node, option: str) -> Subgraph:
         options = node.operator.options

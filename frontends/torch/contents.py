@@ -180,12 +180,12 @@ class Contents(ABC):
 
     # Writing.
 
-    def step(self, call: Call, value_names: Mapping[str, str], node: Node, outputs: tuple[str, ...]) -> None:
-        """Add the step of a node, whose values have the names in `value_names`."""
-        inputs = tuple(self.read(value_names[name], call.layer) for name in values_in(node.arguments))
+    def step(self, call: Call, names: Mapping[str, str], node: Node, outputs: tuple[str, ...]) -> None:
+        """Add the step of a node, whose values have the names in `names`."""
+        inputs = tuple(self.read(names[name], call.layer) for name in values_in(node.arguments))
         self.steps.append(Step(inputs, outputs, call.layer, "", source=call))
 
-    def write(self, node: Node, call: Call, value_names: Mapping[str, str], target: str) -> None:
+    def write(self, node: Node, call: Call, names: Mapping[str, str], target: str) -> None:
         """Add the step that computes new contents, and the steps that put them into the tensor that is viewed."""
         chain = [target]
         while chain[-1] in self.made:
@@ -199,9 +199,7 @@ class Contents(ABC):
         version = self.version.get(root, 0) + 1
         new = self.fresh(f"{target}@{version}")
         meta = self.metas.get(target)
-        self.step(
-            replace(call, op_type=functional(call.op_type), in_place=True, metas=[meta]), value_names, node, (new,)
-        )
+        self.step(replace(call, op_type=functional(call.op_type), in_place=True, metas=[meta]), names, node, (new,))
         self.current[new] = (new, version)
         contents = [new]
         for part, whole, old in zip(chain, chain[1:], old_contents[1:], strict=False):

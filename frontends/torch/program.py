@@ -333,9 +333,7 @@ class Builder(Contents):
                     root = self.root(new)
                     self.current[new] = (new, self.version.get(root, 0))
 
-    def _call(
-        self, node: Node, index: int, value_names: Mapping[str, str], renamed: Mapping[str, str], outer: Outer
-    ) -> Call:
+    def _call(self, node: Node, index: int, names: Mapping[str, str], renamed: Mapping[str, str], outer: Outer) -> Call:
         order = {name: at for at, name in enumerate(values_in(node.arguments))}
         layer, frames = layer_name(node, outer), frames_of(node, outer)
         leaf = frames_location(layer, frames) if frames else layer_location(layer, self.file, index)
@@ -348,7 +346,7 @@ class Builder(Contents):
             frames=frames,
             arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
-            operands=[self.metas.get(value_names.get(name, "")) for name in order],
+            operands=[self.metas.get(names.get(name, "")) for name in order],
         )
 
 

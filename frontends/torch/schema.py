@@ -439,8 +439,7 @@ class Reader:
         return fields
 
     def _signature(self, module: Mapping[str, Any], version: str) -> tuple[str, str, str, tuple[str, ...]]:
-        """Return the structures of the outermost module's results and arguments, with `version` between, and the names
-        of its parameters."""
+        """Return out_spec, `version`, in_spec and the names of the parameters of the outermost module."""
         for at, item in enumerate(self.list(module.get("module_call_graph", []), "module_call_graph")):
             entry = self.object(item, f"module_call_graph[{at}]")
             if entry.get("fqn") == "" and entry.get("signature"):

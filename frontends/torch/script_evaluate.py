@@ -257,19 +257,10 @@ class Evaluation:
 
     def add(self, node: Any, target: str, arguments: Mapping[str, Argument], outputs: Sequence[Sequence[str]]) -> None:
         """Add a call at the layer and line of a node."""
-        full_target = target if target.startswith(_OWN_SPACES) else f"torch.ops.{target}"
-        self.nodes.append(
-            Node(
-                self.names.layer(node),
-                full_target,
-                dict(arguments),
-                outputs,
-                modules=(),
-                frames=frames_of(node),
-                where=f"{self.file}: {self.names.own(node)}",
-                numbered=True,
-            )
-        )
+        layer, where = self.names.layer(node), f"{self.file}: {self.names.own(node)}"
+        target = target if target.startswith(_OWN_SPACES) else f"torch.ops.{target}"
+        call = Node(layer, target, dict(arguments), outputs, (), frames=frames_of(node), where=where, numbered=True)
+        self.nodes.append(call)
 
     def call(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
         """Add a call that computes tensors; return its results."""

@@ -18,9 +18,7 @@ def coupled_probabilities(op: Operator, x: Tensor) -> Tensor:
 
     with te.tag_scope(ROWS_APART):
         one, enough = te.const(1, number), te.const(0.005 / classes, number)
-        coupled = scripts.coupled(
-            x, shape(x)[0], classes, dtype=number, one=one, rounds=ROUNDS, enough=enough, wide=widened
-        )
+        coupled = scripts.coupled(x, shape(x)[0], classes, number, one, rounds=ROUNDS, enough=enough, wide=widened)
     return rounded(coupled, dtype_of(op))
 
 

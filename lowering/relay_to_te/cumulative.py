@@ -35,25 +35,13 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
             return total if sig.get("exclusive") else following
 
         start = te.const(neutral, number)
+        common = {"first": first, "step": step, "dtype": number, "combine": combine}
         with te.tag_scope(ROWS_APART):
             if same(inner, 1):
-                carried = scripts.along_rows(
-                    x, outer, extent, first, step, dtype=number, start=start, combine=combine, chosen=chosen
-                )
+                carried = scripts.along_rows(x, outer, extent, start=start, chosen=chosen, **common)
             else:
-                carried = scripts.across_rows(
-                    x,
-                    outer,
-                    extent,
-                    inner,
-                    begins=size_min(extent, 1),
-                    first=first,
-                    step=step,
-                    dtype=number,
-                    late=int(sig.get("exclusive")),
-                    begin=begin,
-                    combine=combine,
-                )
+                late, begins = int(sig.get("exclusive")), size_min(extent, 1)
+                carried = scripts.across_rows(x, outer, extent, inner, begins, late=late, begin=begin, **common)
         result = shape_of(op.results[0])
         if same_shape(result, shape(carried)) and number == dtype_of(op):
             return carried

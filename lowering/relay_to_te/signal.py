@@ -74,15 +74,13 @@ def transform(parts: Tensor, inverse: bool) -> Tensor:
     rows, _, length = shape(parts)
     if isinstance(cast(Size, length), SizeExpr):
         return _direct(parts, inverse)
-    factors = _factors(length)
-    steps = [prod(factors[:stage]) for stage in range(len(factors))]
-    rests = [length // step // factor for step, factor in zip(steps, factors, strict=True)]
+    factors = tuple(_factors(length))
+    steps = tuple(prod(factors[:stage]) for stage in range(len(factors)))
+    rests = tuple(length // step // factor for step, factor in zip(steps, factors, strict=True))
     angles = np.linspace(0, 2 * pi, length, endpoint=False) * (1 if inverse else -1)
     cosines, sines = table(np.cos(angles), "cosines"), table(np.sin(angles), "sines")
     with te.tag_scope(ROWS_APART):
-        return _transform(
-            parts, cosines, sines, rows, length, factors=tuple(factors), steps=tuple(steps), rests=tuple(rests)
-        )
+        return _transform(parts, cosines, sines, rows, length, factors=factors, steps=steps, rests=rests)
 
 
 def _direct(parts: Tensor, inverse: bool) -> Tensor:
