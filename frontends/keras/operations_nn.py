@@ -20,7 +20,7 @@ from .context import Context
 from .convolution import image_of, layout_of, window_of
 from .images import resized
 from .normalization import axes_of, scaled_norm
-from .operands import argument_term, operands
+from .operands import argument_term, floating, operands
 from .pooling import adaptive, windowed
 from .preprocessing import encoded
 from .rows import Row, declared
@@ -134,22 +134,21 @@ def _resize(ctx: Context, x: Term, size: Sizes, crops: bool, pads: bool, antiali
     return resized(ctx, x, size, ctx.choice("interpolation", tuple(METHODS), "bilinear"), antialias)
 
 
-def _gray(ctx: Context) -> SSAValue:
+def _gray(ctx: Context, x: Term) -> Term:
     """Red, green and blue as the brightness that eyes see."""
-    x = argument_term(ctx, 0, "images", floats=True)
+    x = floating(x)
     _, channels = image_of(ctx, x.value, 2)
     if channels != 3:
         ctx.fail("3 channels", str(channels))
     axis = 1 if ctx.channels_first() else 3
     weights = np.asarray([0.2989, 0.5870, 0.1140], x.dtype).reshape([3 if at == axis else 1 for at in range(4)])
-    return (x * Term(ctx, ctx.constant(weights, "weights"))).sum(axis).value
+    return (x * Term(ctx, ctx.constant(weights, "weights"))).sum(axis)
 
 
-def _multi_hot(ctx: Context) -> SSAValue:
+def _multi_hot(ctx: Context, x: Term, depth: int) -> Term:
     if ctx.option("axis", -1) != -1:
         ctx.fail("classes along the last axis", str(ctx.option("axis")))
-    indices = argument_term(ctx, 0, "inputs")
-    return encoded(ctx, indices.to("int32").value, ctx.int("num_classes", least=1), "multi_hot")
+    return encoded(ctx, x.to("int32"), depth, "multi_hot")
 
 
 TABLE: dict[str, Row] = {
@@ -162,8 +161,8 @@ TABLE: dict[str, Row] = {
     "DepthwiseConv": _conv(True),
     "LayerNorm": Row(_layer_norm),
     "MaxPool": windowed(pools.MAX, _rank),
-    "MultiHot": Row(_multi_hot),
-    "RGBToGrayscale": Row(_gray),
+    "MultiHot": declared(_multi_hot, "inputs", depth=Int(least=1, name="num_classes")),
+    "RGBToGrayscale": declared(_gray, "images"),
     "RMSNorm": Row(_rms_norm),
     "Resize": declared(
         _resize,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...dialects.relay.elementwise import ReinterpretOp
-from ...dialects.relay.transform import PadOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, SoftNonMaxSuppressionOp
-from ...dialects.sizes import proves
 from ..importing.terms import Term, constant
 from .slices import cut
 
@@ -53,11 +51,3 @@ def best_softly(
     results = boxes.ctx.emit_all(SoftNonMaxSuppressionOp, *numbers, max_output_size=most)
     winners, lowered, count = (Term(boxes.ctx, result) for result in results)
     return winners.to("int32"), lowered, count.to("int32")
-
-
-def filled_up(x: Term, axis: int, length: int) -> Term:
-    """The first elements along an axis, or zeros behind them."""
-    short = length - x.shape[axis]
-    if proves(short, ">", 0):
-        x = x.apply(PadOp, 0.0, pad_width=[short if at == 2 * axis + 1 else 0 for at in range(2 * len(x.shape))])
-    return cut(x, axis, 0, length)

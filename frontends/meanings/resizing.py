@@ -8,7 +8,7 @@ from math import prod
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.interpolation import Resizing, quotient
 from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
-from ...dialects.relay.sampling import CropAndResizeOp, GridSampleOp
+from ...dialects.relay.sampling import AffineGridOp, CropAndResizeOp, GridSampleOp
 from ...dialects.relay.transform import TransposeOp
 from ..importing.terms import Term
 
@@ -107,6 +107,12 @@ def resized_image(
         for axis, extent, scale in zip(axes, size, stated, strict=True)
     ]
     return resized(x, axes, how)
+
+
+def affine_grid(theta: Term, size: Sequence[int], align_corners: bool) -> Term:
+    """The points of an image of a size (batch, channels, ..) under maps (batch, rank, rank + 1), coordinates last."""
+    grid = theta.apply(AffineGridOp, target_shape=size[2:], align_corners=align_corners)
+    return grid.apply(TransposeOp, axes=(0, *range(2, len(size)), 1))
 
 
 def grid_sample(x: Term, grid: Term, method: str, padding_mode: str, align_corners: bool) -> Term:

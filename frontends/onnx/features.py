@@ -10,12 +10,13 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.reduce import MaxOp
 from ...dialects.relay.sorting import SearchSortedOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TakeOp
+from ...dialects.relay.transform import ConcatenateOp, TakeOp
 from ...dialects.sizes import proves
 from ...support.dtypes import Array
 from ..importing.attributes import Float, Floats, Ints, Word
 from ..importing.rows import row
 from ..importing.terms import Term, absolute, constant, is_nan, minimum, sqrt, where
+from ..meanings.pads import fitted
 from .context import Context
 
 
@@ -96,12 +97,7 @@ def _feature_vectorizer(ctx: Context, *inputs: Term, widths: tuple[int, ...] | N
             ctx.fail("features, at least 0 of each input", f"{count} of a tensor {list(shape)}")
         x = x.to("float32")
         x = x.reshape(1, *shape) if len(shape) == 1 else x.reshape(shape[0], prod(shape[1:]))
-        have = x.shape[1]
-        if proves(have, ">", count):
-            x = x.apply(StridedSliceOp, begin=(0,), end=(count,), strides=(1,), axes=(1,))
-        elif not proves(have, "==", count):
-            x = x.apply(PadOp, 0.0, pad_width=(0, 0, 0, count - have))
-        parts.append(x.value)
+        parts.append(fitted(x, 1, count).value)
     return ctx.emit(ConcatenateOp, *parts, axis=1)
 
 

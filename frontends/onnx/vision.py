@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...dialects.relay.sampling import AffineGridOp
-from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, TransposeOp
+from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, RoiAlignOp, RoiPoolOp
 from ..importing.attributes import Flag, Float, Int, Ints, Word
 from ..importing.converter import Narrowed
 from ..importing.rows import row
 from ..importing.terms import Term
-from ..meanings.resizing import grid_sample, resized_boxes
+from ..meanings.resizing import affine_grid, grid_sample, resized_boxes
 from .context import Context
 
 
@@ -67,16 +65,10 @@ def _grid_sample(x: Term, grid: Term, mode: str, padding_mode: str, aligned: boo
     return grid_sample(x, grid, _METHODS.get(mode, mode), padding_mode, aligned)
 
 
-def _affine_grid(theta: Term, size: Sequence[int], aligned: bool) -> Term:
-    """Points, whose coordinates come last; the operator has them in front."""
-    grid = theta.apply(AffineGridOp, target_shape=size[2:], align_corners=aligned)
-    return grid.apply(TransposeOp, axes=(0, *range(2, len(size)), 1))
-
-
 _ALIGNED = Flag(False, name="align_corners")
 _GRID_SAMPLE = row(_grid_sample, "X grid", mode=Word("bilinear"), padding_mode=Word("zeros"), aligned=_ALIGNED)
 TABLE = {
-    "AffineGrid": row(_affine_grid, "theta size:ints", aligned=_ALIGNED),
+    "AffineGrid": row(affine_grid, "theta size:ints", align_corners=_ALIGNED),
     "GridSample": _GRID_SAMPLE,
     "MaxRoiPool": row(RoiPoolOp, "X rois", pooled_size=Ints(name="pooled_shape"), spatial_scale=Float(1.0)),
     "NonMaxSuppression": row(

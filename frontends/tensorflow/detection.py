@@ -16,7 +16,8 @@ from ..importing.attributes import Flag
 from ..importing.converter import Narrowed, Result
 from ..importing.rows import row
 from ..importing.terms import Term, places, where
-from ..meanings.detection import best, best_of_classes, best_softly, filled_up
+from ..meanings.detection import best, best_of_classes, best_softly
+from ..meanings.pads import fitted
 
 
 def _check(boxes: Term, most: int) -> None:
@@ -45,7 +46,7 @@ def _suppressed_v4(
     total = number.to("int32")
     if not padded:
         return Narrowed(winners.value, number.value), total
-    return where(places(boxes.ctx, most) < number, filled_up(winners, 0, most), 0.0), total
+    return where(places(boxes.ctx, most) < number, fitted(winners, 0, most), 0.0), total
 
 
 def _suppressed_v5(boxes: Term, scores: Term, most: int, *numbers: Term, padded: bool) -> tuple[Term | Result, ...]:
@@ -91,7 +92,7 @@ def _combined(
     winners = where(chosen.reshape(batch, width, 1), winners.clip(0.0, 1.0) if clips else winners, 0.0)
     kinds = where(chosen, at.apply(FloorDivideOp, count).to("float32"), 0.0)
     length = chosen.to("int32").apply(SumOp, axis=(1,), keepdims=False)
-    return *(filled_up(part, 1, most) for part in (winners, where(chosen, marks, 0.0), kinds)), length
+    return *(fitted(part, 1, most) for part in (winners, where(chosen, marks, 0.0), kinds)), length
 
 
 _PADDED = Flag(False, name="pad_to_max_output_size")

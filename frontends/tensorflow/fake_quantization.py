@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.sorting import SearchSortedOp
 from ...support.dtypes import Array
-from ..importing.converter import Converter
-from ..importing.terms import Term, constant, maximum, minimum, term
-from .context import Context
+from ..importing.attributes import Flag, Float, Floats, Int
+from ..importing.rows import row
+from ..importing.terms import Term, constant, maximum, minimum
 
 
-def _rounded(ctx: Context, low: Any, high: Any) -> SSAValue:
+def _rounded(x: Term, low: Any, high: Any, bits: int, narrow: bool) -> Term:
     """Between the nearest numbers to `low` and `high` that have 0 as one of the steps between them (float32)."""
-    bits, first = ctx.int("num_bits", 8), int(ctx.flag("narrow_range"))
+    low, high, first = np.float32(low), np.float32(high), int(narrow)
     if not 2 <= bits <= 16 or not (low < high).all():
-        ctx.fail("2 to 16 bits and a range of numbers", f"{bits} bits, {low.tolist()} to {high.tolist()}")
+        x.ctx.fail("2 to 16 bits and a range of numbers", f"{bits} bits, {low.tolist()} to {high.tolist()}")
     last = np.float32((1 << bits) - 1)
     scale = (high - low) / (last - np.float32(first))
     zero = np.clip(first - low / scale, first, last)
@@ -27,35 +26,28 @@ def _rounded(ctx: Context, low: Any, high: Any) -> SSAValue:
     least, most = (first - zero) * scale, (last - zero) * scale
     inverse = np.float32(1) / scale
     steps = np.floor(-least * inverse + np.float32(0.5))
-    x = maximum(minimum(term(ctx, 0), _term(ctx, most)), _term(ctx, least)) - _term(ctx, least)
-    counts = (x * _term(ctx, inverse) - _term(ctx, steps) + 0.5).apply(ew.FloorOp)
-    return (counts * _term(ctx, scale)).value
+    x = maximum(minimum(x, _term(x, most)), _term(x, least)) - _term(x, least)
+    return (x * _term(x, inverse) - _term(x, steps) + 0.5).apply(ew.FloorOp) * _term(x, scale)
 
 
-def _term(ctx: Context, array: Any) -> Term:
-    return constant(ctx, cast(Array, np.asarray(array, np.float32)), "range")
+def _term(x: Term, array: Any) -> Term:
+    return constant(x.ctx, cast(Array, np.asarray(array, np.float32)), "range")
 
 
-def by_attributes(ctx: Context) -> SSAValue:
-    low, high = (np.float32(ctx.float(name, default)) for name, default in (("min", -6.0), ("max", 6.0)))
-    return _rounded(ctx, low, high)
-
-
-def by_inputs(ctx: Context) -> SSAValue:
-    """A range for all numbers, or one for each channel, which are along the last axis."""
-    return _rounded(ctx, ctx.array(1, "the least number"), ctx.array(2, "the greatest number"))
-
-
-def bucketize(ctx: Context) -> SSAValue:
+def _bucketize(x: Term, boundaries: tuple[float, ...]) -> Term:
     """The number of boundaries that each number is not below."""
-    bounds = np.asarray(() if (stated := ctx.attribute("boundaries")) is None else stated.list.f, np.float32)
-    value = term(ctx, 0).to("float32").value
-    return ctx.emit(SearchSortedOp, ctx.constant(bounds, "boundaries"), value, right=True, dtype="int32")
+    bounds = constant(x.ctx, cast(Array, np.asarray(boundaries, np.float32)), "boundaries")
+    return bounds.apply(SearchSortedOp, x.to("float32"), right=True, dtype="int32")
 
 
+_BITS, _NARROW = Int(8, name="num_bits"), Flag(False, name="narrow_range")
+_RANGES = row(_rounded, "inputs min:array max:array", bits=_BITS, narrow=_NARROW)
+"""A range for all numbers, or one for each channel, which are along the last axis."""
 TABLE = {
-    "Bucketize": Converter(bucketize),
-    "FakeQuantWithMinMaxArgs": Converter(by_attributes),
-    "FakeQuantWithMinMaxVars": Converter(by_inputs),
-    "FakeQuantWithMinMaxVarsPerChannel": Converter(by_inputs),
+    "Bucketize": row(_bucketize, "input", boundaries=Floats(())),
+    "FakeQuantWithMinMaxArgs": row(
+        _rounded, "inputs", low=Float(-6.0, name="min"), high=Float(6.0, name="max"), bits=_BITS, narrow=_NARROW
+    ),
+    "FakeQuantWithMinMaxVars": _RANGES,
+    "FakeQuantWithMinMaxVarsPerChannel": _RANGES,
 }

@@ -16,7 +16,8 @@ from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, TakeOp, Tr
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, exp, minimum, places, term, where
-from ..meanings.detection import best, best_of_classes, best_softly, filled_up
+from ..meanings.detection import best, best_of_classes, best_softly
+from ..meanings.pads import fitted
 from ..meanings.slices import cut
 from .context import Context
 
@@ -92,8 +93,8 @@ def _together(
     values, which = ctx.emit_all(TopKOp, scores.value, k=kept, axis=1, ret_type="both", dtype="int32")
     highest = cut(Term(ctx, values), 1, 0, 1).reshape(scores.shape[0])
     found, number = best(boxes, highest, most, *limits)
-    found, total = filled_up(found, 0, most), number.to("int32")
-    each = [filled_up(_taken(ctx, Term(ctx, tensor), found).to("float32"), 1, classes) for tensor in (which, values)]
+    found, total = fitted(found, 0, most), number.to("int32")
+    each = [fitted(_taken(ctx, Term(ctx, tensor), found).to("float32"), 1, classes) for tensor in (which, values)]
     repeated = _taken(ctx, boxes, found).reshape(most, 1, 4)
     repeated = Term(ctx, ctx.emit(BroadcastToOp, repeated.value, shape=(most, classes, 4)))
     return repeated, *each, total
@@ -112,7 +113,7 @@ def _by_class(
     marks = _taken(ctx, backward.reshape(kinds * count), kind * count + box)
     marks = where(places(ctx, rows, dtype="int32") < number, marks, -np.inf)
     first = Term(ctx, ctx.emit(ArgsortOp, marks.value, axis=0, is_ascend=False, dtype="int32"))
-    first = filled_up(first, 0, most)
+    first = fitted(first, 0, most)
     total = minimum(number, most)
     found = _taken(ctx, boxes, _taken(ctx, box, first)).reshape(most, 1, 4)
     which = (-_taken(ctx, kind, first) + (kinds - 1)).to("float32").reshape(most, 1)
@@ -147,7 +148,7 @@ def detection_postprocess(ctx: Context) -> tuple[SSAValue, ...]:
 
     def whole(of: Term) -> SSAValue:
         kept = where(taken.reshape(most, *[1] * (len(of.shape) - 1)), of, 0.0).reshape(rows, *of.shape[2:])
-        return filled_up(kept, 0, most * classes).reshape(1, most * classes, *of.shape[2:]).value
+        return fitted(kept, 0, most * classes).reshape(1, most * classes, *of.shape[2:]).value
 
     return *map(whole, found), ctx.emit(ew.CastOp, total.reshape(1).value, dtype="float32")
 

@@ -10,8 +10,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.sampling import AffineGridOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp, TransposeOp
+from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp
 from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import symbols_of
 from ..importing.attributes import Float, Int
@@ -82,14 +81,6 @@ def _col2im(ctx: Context) -> SSAValue:
     )
 
 
-def _affine_grid(ctx: Context) -> SSAValue:
-    """Points (n, h, w, 2) of a grid under a map (n, 2, 3)."""
-    size = ctx.ints("size")
-    grid = ctx.emit(AffineGridOp, ctx.of("theta"), target_shape=size[2:], align_corners=ctx.flag("align_corners"))
-    rank = len(shape_of(grid))
-    return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
-
-
 def _count_nonzero(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     rank = len(x.shape)
@@ -141,7 +132,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),
     "aten.adaptive_max_pool2d.default": _adaptive_max(2),
     "aten.adaptive_max_pool3d.default": _adaptive_max(3),
-    "aten.affine_grid_generator.default": Converter(_affine_grid),
     "aten.col2im.default": Converter(_col2im),
     "aten.count_nonzero.default": Converter(_count_nonzero),
     "aten.count_nonzero.dim_IntList": Converter(_count_nonzero),

@@ -12,7 +12,7 @@ from ..importing.attributes import Flag, Float, Int, Ints
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term
-from ..meanings.resizing import grid_sample, resized_image
+from ..meanings.resizing import affine_grid, grid_sample, resized_image
 from .context import Context
 
 
@@ -111,6 +111,7 @@ TABLE: dict[str, Converter[Context]] = {
         f"aten._upsample_bicubic2d_aa.{overload}": _upsample(2, "cubic", antialias=True)
         for overload in ("vec", "default")
     },
+    "aten.affine_grid_generator.default": row(affine_grid, "theta", size=Ints(), align_corners=Flag(False)),
     "aten.grid_sampler.default": _GRID_SAMPLE,
     "aten.grid_sampler_2d.default": _GRID_SAMPLE,
     "aten.grid_sampler_3d.default": _GRID_SAMPLE,
