@@ -67,7 +67,7 @@ _SOFTLY = [_case("plain"), _case("few", least=0.55), _case("lowered", sigma=0.5,
 _AT_THRESHOLD = [_case("half", *_HALVES, limit=0.5), _case("lowered", *_HALVES, limit=0.5, sigma=0.5)]
 
 _IMAGES = _RNG.uniform(-2, 2, (2, 3, 5, 6)).astype(np.float32)
-_REGIONS = np.array([[0, 0, 1, 1], [0.2, 0.1, 0.7, 0.9], [-0.2, 0.3, 0.5, 1.3]], np.float32)
+_REGIONS = np.array([[0, 0, 1, 1], [0.2, 0.12, 0.7, 0.85], [-0.2, 0.31, 0.5, 1.3]], np.float32)
 _WHOSE = np.array([1, 0, 1], np.int32)
 
 
