@@ -14,7 +14,7 @@ from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, Me
 from ..importing.attributes import Flag, Int, Ints
 from ..importing.terms import Term, absolute, maximum
 from ..importing.terms import sqrt as root
-from ..meanings import products, reductions, sorting
+from ..meanings import linear_algebra, products, reductions, sorting
 from ..meanings.attention import added, attended, both, heads_first, score_dtype
 from ..meanings.einsum import einsum
 from .attention import bias_of, seen_by_position
@@ -127,6 +127,10 @@ def _attention(ctx: Context) -> SSAValue:
     return heads_first(result).value
 
 
+def _in_floats(function: Callable[[Term], Term | tuple[Term, ...]]) -> Callable[[Term], Term | tuple[Term, ...]]:
+    return lambda x: function(floating(x))
+
+
 TABLE: dict[str, Row] = {
     "All": _reduced(AllOp, _truth),
     "Amax": _reduced(MaxOp),
@@ -138,9 +142,11 @@ TABLE: dict[str, Row] = {
     "CountNonzero": declared(_count_nonzero, "x", axes=Ints(None, name="axis")),
     "Cumprod": _running(CumprodOp),
     "Cumsum": _running(CumsumOp),
+    "Det": declared(_in_floats(linear_algebra.determinant), "x"),
     "Dot": meeting(products.dot),
     "DotProductAttention": Row(_attention),
     "Einsum": Row(_einsum),
+    "Inv": declared(_in_floats(linear_algebra.inverse), "x"),
     "Logsumexp": _over(reductions.log_sum_exp, floating),
     "Matmul": meeting(products.matmul),
     "Max": _reduced(MaxOp),
@@ -151,6 +157,8 @@ TABLE: dict[str, Row] = {
     "Normalize": Row(_normalize),
     "Outer": meeting(products.outer),
     "Prod": _reduced(ProdOp, _summable),
+    "Slogdet": declared(_in_floats(linear_algebra.sign_and_log_of_determinant), "x"),
+    "Solve": meeting(linear_algebra.solve, "a b", floats=True),
     "Sort": declared(sorting.sort, "x", axis=Int(-1)),
     "Std": _over(reductions.deviation, floating),
     "Sum": _reduced(SumOp, _summable),

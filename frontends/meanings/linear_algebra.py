@@ -6,11 +6,10 @@ import numpy as np
 
 from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.transform import PadOp, TransposeOp
-from ...dialects.sizes import symbols_of
+from ...dialects.sizes import same_shape, symbols_of
 from ...support.dtypes import Array
 from ..importing.context import Context
-from ..importing.terms import Term, absolute, constant, log, places, where
+from ..importing.terms import Term, absolute, log, places, where
 from .products import matmul
 from .slices import diagonal
 
@@ -24,8 +23,14 @@ def inverse(x: Term) -> Term:
 
 
 def solve(matrix: Term, right: Term, adjoint: bool = False) -> Term:
-    """The x of `matrix @ x = right`, or with `adjoint` of that of the transpose, by the inverse."""
-    return matmul(inverse(matrix), right, transpose_left=adjoint)
+    """The x of `matrix @ x = right`, or with `adjoint` of that of the transpose, by the inverse.
+
+    right: columns (.., n, k), or vectors (.., n) as many as matrices.
+    """
+    vectors = same_shape(right.shape, matrix.shape[:-1])
+    columns = right.reshape(*right.shape, 1) if vectors else right
+    result = matmul(inverse(matrix), columns, transpose_left=adjoint)
+    return result.reshape(*right.shape) if vectors else result
 
 
 def solve_from_left(matrix: Term, left: Term) -> Term:
@@ -52,23 +57,3 @@ def eye(ctx: Context, rows: int, columns: int, dtype: np.dtype[np.generic], k: i
 def trace(x: Term, offset: int = 0, first: int = 0, second: int = 1) -> Term:
     """The sum of a diagonal."""
     return diagonal(x, offset, first, second).apply(SumOp, axis=(-1,), keepdims=False)
-
-
-def on_diagonal(x: Term, offset: int = 0, first: int = -2, second: int = -1, elsewhere: Term | None = None) -> Term:
-    """The last axis on a diagonal of two new axes, with 0 elsewhere, or another number."""
-    rank = len(x.shape) + 1
-    if not all(-rank <= axis < rank for axis in (first, second)) or first % rank == second % rank:
-        x.ctx.fail(f"two axes of {rank}", f"{first} and {second}")
-    first, second = first % rank, second % rank
-    zero, count = constant(x.ctx, np.zeros((), x.dtype), "zero"), x.shape[-1]
-    if offset:
-        # Behind the data for one above the diagonal, where the row says the element; else the column says it.
-        x = x.apply(PadOp, zero, pad_width=(0, 0) * (rank - 2) + (0, abs(offset)))
-        count = count + abs(offset)
-    rows, columns = places(x.ctx, count, 2, 0), places(x.ctx, count, 2, 1)
-    on = columns.equal(rows + offset) if offset else columns.equal(rows)
-    spread = x.reshape(*x.shape, 1) if offset >= 0 else x.reshape(*x.shape[:-1], 1, x.shape[-1])
-    value = where(on, spread, zero if elsewhere is None else elsewhere)
-    rest = iter(range(rank - 2))
-    order = [rank - 2 if at == first else rank - 1 if at == second else next(rest) for at in range(rank)]
-    return value if order == sorted(order) else value.apply(TransposeOp, axes=order)

@@ -71,6 +71,7 @@ OUTPUTS: Mapping[str, Sequence[str]] = {
         ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"),
     ),
     "CombinedNonMaxSuppression": ("nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"),
+    "LogMatrixDeterminant": ("sign", "log_abs_determinant"),
     "LSTMBlockCell": ("i", "cs", "f", "o", "ci", "co", "h"),
     "GRUBlockCell": ("r", "u", "c", "h"),
     "BlockLSTM": ("i", "cs", "f", "o", "ci", "co", "h"),

@@ -11,11 +11,10 @@ from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.indexing import GatherNdOp, ReverseSequenceOp, UnravelIndexOp
 from ...dialects.relay.scatter import MatrixSetDiagOp
 from ...dialects.relay.sorting import InvertPermutationOp
-from ...dialects.relay.transform import TakeOp
 from ..importing.attributes import Element, Flag, Int
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.terms import Term, constant, places, where
+from ..importing.terms import Term, places, where
 from ..meanings.indices import gather_nd, one_hot, points_of, take
 from ..meanings.scatters import (
     Segments,
@@ -26,6 +25,7 @@ from ..meanings.scatters import (
     segment_reduced,
     segment_sum,
 )
+from ..meanings.slices import diagonal
 from ..meanings.sorting import distinct_in_order
 from ..meanings.statistics import bincount
 from .context import Context
@@ -100,9 +100,7 @@ def _of_the_main(x: Term, diagonals: tuple[int, ...] | None) -> None:
 def _matrix_diag_part(x: Term, diagonals: tuple[int, ...] | None = None) -> Term:
     """The main diagonals of matrices, along the last axis."""
     _of_the_main(x, diagonals)
-    *batch, rows, columns = x.shape
-    at = constant(x.ctx, np.arange(min(rows, columns), dtype=np.int64) * (columns + 1), "diagonal")
-    return x.reshape(*batch, rows * columns).apply(TakeOp, at, axis=len(batch))
+    return diagonal(x, 0, -2, -1)
 
 
 def _matrix_set_diag(x: Term, diagonal: Term, diagonals: tuple[int, ...] | None = None) -> Term:

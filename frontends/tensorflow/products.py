@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matrix products, inverses and determinants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...dialects.relay.matmul import MatmulOp
 from ..importing.attributes import Flag, Word
 from ..importing.rows import row
 from ..importing.terms import Term, maximum, sigmoid, tanh, term
-from ..meanings import products
+from ..meanings import linear_algebra, products
 from ..meanings.einsum import einsum
 from ..meanings.moves import swap_last
 from .context import Context
@@ -54,6 +54,10 @@ def _fused_matmul(ctx: Context, left: Term, right: Term, transpose_left: bool, t
     return result
 
 
+def _inverse(x: Term, adjoint: bool) -> Term:
+    return linear_algebra.inverse(swap_last(x) if adjoint else x)
+
+
 def _transposes(left: str, right: str) -> dict[str, Any]:
     return {"transpose_left": Flag(False, name=left), "transpose_right": Flag(False, name=right)}
 
@@ -65,6 +69,10 @@ TABLE = {
     "BatchMatMulV2": _batches,
     "BatchMatMulV3": _batches,
     "Einsum": row(einsum, "inputs*", equation=Word("")),
+    "LogMatrixDeterminant": row(linear_algebra.sign_and_log_of_determinant, "input"),
     "MatMul": row(_matmul, "a b", **_OF_MATRICES),
+    "MatrixDeterminant": row(linear_algebra.determinant, "input"),
+    "MatrixInverse": row(_inverse, "input", adjoint=Flag(False)),
+    "MatrixSolve": row(linear_algebra.solve, "matrix rhs", adjoint=Flag(False)),
     "_FusedMatMul": row(_fused_matmul, "a b", **_OF_MATRICES),
 }

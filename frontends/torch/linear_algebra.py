@@ -13,14 +13,14 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.reduce import MaxOp, MinOp, SumOp
-from ...dialects.relay.transform import TakeOp
+from ...dialects.relay.transform import PadOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr
 from ..importing.attributes import Flag, Float, Int, Ints
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.terms import Term, absolute, constant, log
+from ..importing.terms import Term, absolute, constant, log, places, where
 from ..meanings import linear_algebra
-from ..meanings.linear_algebra import on_diagonal, sign_and_log_of_determinant, solve, solve_from_left
+from ..meanings.linear_algebra import sign_and_log_of_determinant, solve, solve_from_left
 from ..meanings.products import dot, kron, matmul, outer, vecdot, with_addend
 from ..meanings.reductions import norm
 from ..meanings.slices import diagonal
@@ -57,13 +57,33 @@ def _matrix_power(square: Term, exponent: int) -> Term:
 # Diagonals.
 
 
+def _on_diagonal(x: Term, offset: int = 0, first: int = -2, second: int = -1) -> Term:
+    """The last axis on a diagonal of two new axes, with 0 elsewhere."""
+    rank = len(x.shape) + 1
+    if not all(-rank <= axis < rank for axis in (first, second)) or first % rank == second % rank:
+        x.ctx.fail(f"two axes of {rank}", f"{first} and {second}")
+    first, second = first % rank, second % rank
+    zero, count = constant(x.ctx, np.zeros((), x.dtype), "zero"), x.shape[-1]
+    if offset:
+        # Behind the data for one above the diagonal, where the row says the element; else the column says it.
+        x = x.apply(PadOp, zero, pad_width=(0, 0) * (rank - 2) + (0, abs(offset)))
+        count = count + abs(offset)
+    rows, columns = places(x.ctx, count, 2, 0), places(x.ctx, count, 2, 1)
+    on = columns.equal(rows + offset) if offset else columns.equal(rows)
+    spread = x.reshape(*x.shape, 1) if offset >= 0 else x.reshape(*x.shape[:-1], 1, x.shape[-1])
+    value = where(on, spread, zero)
+    rest = iter(range(rank - 2))
+    order = [rank - 2 if at == first else rank - 1 if at == second else next(rest) for at in range(rank)]
+    return value if order == sorted(order) else value.apply(TransposeOp, axes=order)
+
+
 def _diag(x: Term, offset: int) -> Term:
     """A matrix with a diagonal, or the diagonal of a matrix."""
-    return on_diagonal(x, offset) if len(x.shape) == 1 else diagonal(x, offset)
+    return _on_diagonal(x, offset) if len(x.shape) == 1 else diagonal(x, offset)
 
 
 def _diagflat(x: Term, offset: int) -> Term:
-    return on_diagonal(x.reshape(prod(x.shape)), offset)
+    return _on_diagonal(x.reshape(prod(x.shape)), offset)
 
 
 def _trace(x: Term) -> Term:
@@ -160,7 +180,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.chain_matmul.default": _chained("matrices"),
     "aten.diag.default": row(_diag, "self", offset=Int(0, name="diagonal")),
     "aten.diag_embed.default": row(
-        on_diagonal, "self", offset=Int(0), first=Int(-2, name="dim1"), second=Int(-1, name="dim2")
+        _on_diagonal, "self", offset=Int(0), first=Int(-2, name="dim1"), second=Int(-1, name="dim2")
     ),
     "aten.diagflat.default": row(_diagflat, "self", offset=Int(0)),
     "aten.frobenius_norm.dim": row(_frobenius, "self", axes=Ints((), name="dim"), keepdims=_KEEPDIMS),

@@ -17,7 +17,7 @@ from whence.dialects.relay.interpret import evaluate_module
 
 FAMILIES = (
     "numbers", "more_numbers", "reductions", "convolutions", "pools", "recurrence", "indices", "lookups", "picks",
-    "norms", "attention", "resize", "shapes", "moves", "draws", "signals", "boxes",
+    "norms", "attention", "resize", "shapes", "moves", "draws", "signals", "boxes", "matrices",
 )  # fmt: skip
 
 
