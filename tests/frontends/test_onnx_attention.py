@@ -7,13 +7,16 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import onnx.parser
 import pytest
 from against_onnxruntime import one_node
 from onnx import TensorProto, helper, numpy_helper
 
+import whence
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
 from whence.provenance.audit import check_located
+from whence.support.errors import FrontendWarning
 
 runtime: Any = import_module("onnxruntime")
 BATCH, LENGTH, HIDDEN, HEADS = 2, 6, 16, 4
@@ -211,3 +214,20 @@ def test_attention_over_no_keys_is_0():
     model, free = one_node("Attention", [real(1, 2, 3, 8), real(1, 2, 0, 8), real(1, 2, 0, 8)], opset=23)
     (result,) = evaluate_module(from_onnx(model), list(free.values()))
     np.testing.assert_array_equal(result, np.zeros((1, 2, 3, 8), np.float32))
+
+
+_WINDOWED = """
+<ir_version: 11, opset_import: ["": 25]>
+windowed (float[1, 1, queries, 4] q, float[1, 1, keys, 4] k, float[1, 1, keys, 4] v) => (float[1, 1, queries, 4] y) {
+  y = Attention <left_window_size = 0> (q, k, v)
+}
+"""
+
+
+def test_queries_that_see_no_key_of_an_open_number_give_0():
+    """As those of known sizes do: query 2 of 2 keys sees none, as it looks ahead only."""
+    with pytest.warns(FrontendWarning, match="opset"):
+        compiled = whence.compile(onnx.parser.parse_model(_WINDOWED))
+    result = compiled(real(1, 1, 4, 4), real(1, 1, 2, 4), value := real(1, 1, 2, 4))
+    np.testing.assert_array_equal(result[0, 0, 2:], 0)
+    np.testing.assert_allclose(result[0, 0, 1], value[0, 0, 1], rtol=1e-5)
