@@ -21,6 +21,8 @@ from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
 
 FEW_ROWS = 4
 """Rows of a result for which a second operand `(n, k)` is best read as it is; for more, it is transposed first."""
+LONG_ROW = 512
+"""Terms of a sum for which it is read so, too, for any number of rows: its lanes are summed when all is multiplied."""
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.relay.canonicalization.constant_operands import erase_unused, sole_user
-from ...dialects.relay.matmul import FEW_ROWS, BatchMatmulOp, MatmulOp
+from ...dialects.relay.matmul import FEW_ROWS, LONG_ROW, BatchMatmulOp, MatmulOp
 from ...dialects.relay.operator import shape_of
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...dialects.sizes import Size, holds_zero, same, same_shape
@@ -19,23 +19,27 @@ from .blocking import twin
 Product: TypeAlias = MatmulOp | BatchMatmulOp
 
 
-def _may_be_few(rows: Size, columns: Size) -> bool:
-    """Return whether a product has few rows: those of one token, where calls decide how many tokens there are.
+def _reads_rows(rows: Size, columns: Size, terms: Size) -> bool:
+    """Return whether a product is better off with rows of its second operand than with that transposed.
 
-    Rows and columns of one number, as an encoder's attention has, are not few beside each other.
+    It is where few rows multiply it, or a row is long. Where calls decide how many rows there are, there may be few:
+    those of one token. Rows and columns of one number, as an encoder's attention has, are not few beside each other.
     """
+    if isinstance(terms, int) and terms >= LONG_ROW:
+        return True
     if isinstance(rows, int):
         return 0 < rows <= FEW_ROWS
     return not at_least(rows, 2) and not same(rows, columns)
 
 
 class ReadTransposed(RewritePattern):
-    """The second operand of a product of few rows is what it was transposed from, maybe with its batches reshaped."""
+    """The second operand of a product of few rows, or of long ones, is what it was transposed from, maybe with its batches reshaped."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Product, rewriter: PatternRewriter, /) -> None:
         rows, sig = cast(Size, shape_of(op.result)[-2]), op.signature
-        if not _may_be_few(rows, shape_of(op.result)[-1]) or sig.get("transpose_a") or sig.get("transpose_b"):
+        columns, terms = shape_of(op.result)[-1], shape_of(op.operands[1])[-2]
+        if not _reads_rows(rows, columns, terms) or sig.get("transpose_a") or sig.get("transpose_b"):
             return
         left, right = op.operands
         reshape = right.owner if isinstance(right.owner, ReshapeOp) else None

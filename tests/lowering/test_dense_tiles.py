@@ -65,8 +65,11 @@ def test_no_guard_stands_in_the_tiles(rows: int):
         "(float[1,70] a, float[300,70] b, float[300] c) => (float[m,n] y) { y = Gemm <transB = 1> (a, b, c) }",
         "(float[3,37] a, float[7,37] b, float[7] c) => (float[m,n] y) { y = Gemm <transB = 1> (a, b, c) }",
         "(float[40,513] a, float[513,1] b, float[1] c) => (float[m,n] y) { p = MatMul (a, b) y = Add (p, c) }",
+        "(float[13,517] a, float[11,517] b, float[11] c) => (float[m,n] y) { y = Gemm <transB = 1> (a, b, c) }",
+        "(float[2,9,1024] a, float[2,8,1024] t) => (float[b,m,n] y) "
+        "{ u = Transpose <perm = [0, 2, 1]> (t) p = MatMul (a, u) y = Relu (p) }",
     ],
-    ids=["one row", "few rows", "one column"],
+    ids=["one row", "few rows", "one column", "long rows", "batches of long rows"],
 )
 def test_sums_along_rows_of_both_operands(graph: str):
     """Vectors are parts of rows, which lie in memory as they are, and no columns, which do not."""

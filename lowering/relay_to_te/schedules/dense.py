@@ -10,7 +10,7 @@ import numpy as np
 
 from ....dialects import te
 from ....dialects.affine import below
-from ....dialects.relay.matmul import FEW_ROWS
+from ....dialects.relay.matmul import FEW_ROWS, LONG_ROW
 from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known
 from ....dialects.tir import element_bytes
@@ -21,7 +21,7 @@ from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, shape_of, tag_of
+from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, Shared, operand, passes, points, shape_of, tag_of
 from .reduction import along_all, schedule_reduction
 from .tiles import counted, product_fits, product_tile, product_widths
 
@@ -62,6 +62,9 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         return
     if _of_rows(work, stage):
         schedule_reduction(work, stage)
+        return
+    if _of_long_rows(work, stage):
+        _schedule_rows(work, stage)
         return
     size = points(stage)
     weights = _read_stage(work, stage, DEQUANTIZED)
@@ -300,6 +303,43 @@ def _of_rows(work: Scheduling, stage: Stage) -> bool:
     rows, columns = stage.compute.shape[-2:]
     few = below(columns, 2) or (rows <= FEW_ROWS if isinstance(rows, int) else work.few_rows)
     return few and along_all(stage)
+
+
+def _of_long_rows(work: Scheduling, stage: Stage) -> bool:
+    """Return whether elements are sums along rows of both operands that are long beside the sums across lanes."""
+    terms = stage.compute.reduce_shape[-1]
+    return isinstance(terms, int) and terms >= LONG_ROW and along_all(stage)
+
+
+def _schedule_rows(work: Scheduling, stage: Stage) -> None:
+    """Lanes run along the rows of both operands, of which some are multiplied with some; their lanes are summed last.
+
+    for parallel n.outer { for m.outer { rf[m.inner, n.inner, lane]; for k { rf += .. }; out = vector reductions } }
+    """
+    size, lanes = points(stage), work.lanes(stage)
+    _, lane = stage.split(stage.reduce_axes[-1], lanes)
+    part = work.schedule.rfactor(stage, lane, -1)
+    part.set_scope("local")
+    work.done.add(part)
+    host, inner = work.hosted(stage)
+    *batch, rows, columns = host.leaf
+    height, width = product_tile(counted(rows.extent), _VECTORS, work.machine, True)
+    m_outer, m_inner = host.split(rows, height)
+    n_outer, n_inner = host.split(columns, width)
+    for axis in (m_outer, n_outer, part.reduce_axes[-1]):
+        (part if axis.reduce else host).pragma(axis, PARTITION_HINT, 1)
+    host.reorder(*batch, n_outer, m_outer, m_inner, n_inner)
+    work.parallel(host, [*batch, n_outer], size)
+    host.unroll(m_inner)
+    host.unroll(n_inner)
+    for some in (part, inner):
+        some.compute_at(host, m_outer)
+        m, n = some.axes[len(batch) : len(batch) + 2]
+        some.reorder(*(some.reduce_axes if some is part else ()), m, n)
+        some.unroll(m)
+        some.unroll(n)
+    part.vectorize(part.axes[-1])
+    inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
 
 
 def _along_columns(stage: Stage) -> bool:

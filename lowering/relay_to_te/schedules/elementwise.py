@@ -246,10 +246,15 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
         heights = {largest_divisor(extent, max(1, int(side * factor))) for factor in _SIDES}
         widths = [wide for wide in (lanes // 2, lanes) if wide > 1 and known(last.extent) % wide == 0]
         orders = (0, 1)
+    if 2 * rows < side and not below(column.extent, side):
+        rows = side
+        heights = {*heights, side} if large else ()
     rows = work.knob("rows", heights, rows)
     columns = work.knob("columns", widths, columns)
     inside = work.knob("rows_inside", orders, 0)
     column_loop, c_inner = stage.split(column, rows)
+    if not same(column.extent % rows, 0):
+        stage.pragma(column_loop, PARTITION_HINT, 1)
     l_outer, l_inner = stage.split(last, columns)
     *outer, innermost = (
         [*outer[:index], l_outer, *outer[index + 1 :], column_loop]
