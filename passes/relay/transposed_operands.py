@@ -33,7 +33,7 @@ def _reads_rows(rows: Size, columns: Size, terms: Size) -> bool:
 
 
 class ReadTransposed(RewritePattern):
-    """The second operand of a product of few rows, or of long ones, is what it was transposed from, maybe with its batches reshaped."""
+    """The second operand of a product is what it was transposed from, maybe with its batches reshaped."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Product, rewriter: PatternRewriter, /) -> None:
