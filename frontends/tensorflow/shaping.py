@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.transform import StridedSliceOp
 from ..importing.attributes import Element, Int, Ints, Word
 from ..importing.converter import Converter, Result
 from ..importing.edges import Widths
@@ -32,10 +31,6 @@ def _pack(*values: Term, axis: int) -> Term:
     at = axis_of(values[0], axis, 1)
     rows = [moves.expand_dims(x, at) for x in values]
     return moves.concatenate(*rows, axis=at) if rows[1:] else rows[0]
-
-
-def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
-    return ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
 
 
 def _squeeze(x: Term, axes: tuple[int, ...]) -> Term:

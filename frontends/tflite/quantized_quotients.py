@@ -14,10 +14,10 @@ from ...dialects.relay.transform import TakeOp, TransposeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.terms import Term, term, where
+from ..meanings.slices import cut
 from .context import Context
 from .fixed_point import activation_range, centred, factor, multiplied_wide, out_scale, saturated, scale_of
 from .kernel_arithmetic import between, interpolated_table, newton, reciprocal, root_shifts, scaled
-from .shaping import cut
 
 
 def _high(a: Term, b: Term | int) -> Term:
@@ -127,7 +127,7 @@ def reduce_prod(ctx: Context) -> SSAValue:
     real = scale_of(ctx, 0) / out_scale(ctx) ** (1.0 / count)
 
     def row(at: int) -> Term:
-        return Term(ctx, cut(ctx, rows.value, 0, at, at + 1)).reshape(*left)
+        return cut(rows, 0, at, at + 1).reshape(*left)
 
     total = row(0)
     for at in range(1, count):

@@ -17,14 +17,14 @@ from ...dialects.relay.transform import ConcatenateOp
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sigmoid, sqrt
+from ..meanings.moves import concatenate
 from ..meanings.products import dense
 from ..meanings.recurrent import lstm_step
-from ..meanings.slices import split, unstack
+from ..meanings.slices import cut, split, unstack
 from .activations import TANH, fused
 from .context import Context
 from .hybrid import asymmetric, symmetric
 from .long_sequences import long_lstm, long_rnn
-from .shaping import cut
 
 _MOST_STEPS = 4096
 
@@ -288,8 +288,7 @@ def remembered(ctx: Context, new: Term, memory: int) -> Term:
     """The state (batch, filters, memory) of an SVDF without its oldest entries, and with new ones (batch, filters)."""
     batch, filters = new.shape
     old = Term(ctx, ctx.value(4)).reshape(batch, filters, memory)
-    kept = cut(ctx, old.value, 2, 1, memory)
-    return Term(ctx, ctx.emit(ConcatenateOp, [kept, new.reshape(batch, filters, 1).value], axis=2))
+    return concatenate(cut(old, 2, 1, memory), new.reshape(batch, filters, 1), axis=2)
 
 
 def svdf_shape(ctx: Context) -> tuple[int, int, int, int]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.transform import StridedSliceOp
 from ..importing.attributes import Flag, Int, Ints
 from ..importing.converter import Result
 from ..importing.edges import Widths
@@ -37,10 +36,6 @@ def _squeeze(x: Term, axes: tuple[int, ...]) -> Term:
 
 def _concatenation(ctx: Context, *values: Term, axis: int) -> SSAValue:
     return fused(ctx, moves.concatenate(*values, axis=axis).value)
-
-
-def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
-    return ctx.emit(StridedSliceOp, value, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
 
 
 def _unpack(ctx: Context, x: Term, axis: int) -> tuple[Term, ...]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.transform import TakeOp, TransposeOp
+from ...dialects.relay.transform import TakeOp
 from ...dialects.sizes import Size, SizeExpr, same
 from ..importing.attributes import Int, Ints, Word
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.terms import Term, axis_of
+from ..importing.terms import Term, axis_of, constant
 from ..meanings import moves, slices
 from .context import Context
-from .shaping import shaped
 
 
 def _repeat(x: Term, times: tuple[int, ...]) -> Term:
@@ -41,11 +40,9 @@ def _unfold(x: Term, axis: int, size: int, step: int) -> Term:
     return moves.move(apart, (axis + 1,), (-1,))
 
 
-def _as_strided(ctx: Context) -> SSAValue:
+def _as_strided(ctx: Context, x: Term, sizes: Sequence[int], strides: Sequence[int], start: int) -> Term:
     """Elements at distances in memory, of a tensor whose elements lie there in order and from its beginning on."""
-    meta, sizes, strides = ctx.call.operands[ctx.at("self")], ctx.ints("size"), ctx.ints("stride")
-    own = ctx.shape_of("self")
-    start = ctx.int("storage_offset", 0)
+    meta, own = ctx.call.operands[ctx.at("self")], x.shape
     numbers = [*own, *sizes, *strides, start]
     if any(isinstance(cast(Size, number), SizeExpr) for number in numbers):
         ctx.fail("sizes, strides and an offset known at import", str(numbers))
@@ -59,8 +56,7 @@ def _as_strided(ctx: Context) -> SSAValue:
         places += (np.arange(extent) * stride).reshape(-1, *(1,) * (len(sizes) - 1 - axis))
     if places.size and not 0 <= places.min() <= places.max() < prod(own):
         ctx.fail(f"elements among the {prod(own)} of the tensor", f"{places.min()} to {places.max()}")
-    flat = shaped(ctx, ctx.of("self"), (prod(own),))
-    return ctx.emit(TakeOp, flat, ctx.constant(places, "places"), axis=0)
+    return moves.flat(x).apply(TakeOp, constant(ctx, places, "places"), axis=0)
 
 
 def _meshgrid(*rows: Term, indexing: str) -> tuple[Term, ...]:
@@ -75,42 +71,48 @@ def _meshgrid(*rows: Term, indexing: str) -> tuple[Term, ...]:
     return tuple(moves.broadcast_to(x, shape) for x in apart)
 
 
-def _pixel_shuffle(ctx: Context) -> SSAValue:
+def _pixel_shuffle(x: Term, r: int) -> Term:
     """Channels of blocks to pixels: (.., c r r, h, w) to (.., c, h r, w r)."""
-    *batch, channels, height, width = ctx.shape_of("self")
-    r, n = ctx.int("upscale_factor"), len(batch)
+    *batch, channels, height, width = x.shape
+    n = len(batch)
     if r < 1 or not isinstance(cast(Size, channels), int) or channels % (r * r):
-        ctx.fail(f"channels that are a multiple of {r * r}", str(channels))
-    apart = shaped(ctx, ctx.of("self"), (*batch, channels // (r * r), r, r, height, width))
-    moved = ctx.emit(TransposeOp, apart, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return shaped(ctx, moved, (*batch, channels // (r * r), height * r, width * r))
+        x.ctx.fail(f"channels that are a multiple of {r * r}", str(channels))
+    apart = moves.shaped(x, (*batch, channels // (r * r), r, r, height, width))
+    turned = moves.transpose(apart, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return moves.shaped(turned, (*batch, channels // (r * r), height * r, width * r))
 
 
-def _pixel_unshuffle(ctx: Context) -> SSAValue:
-    *batch, channels, height, width = ctx.shape_of("self")
-    r, n = ctx.int("downscale_factor"), len(batch)
-    apart = shaped(ctx, ctx.of("self"), (*batch, channels, height // r, r, width // r, r))
-    moved = ctx.emit(TransposeOp, apart, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return shaped(ctx, moved, (*batch, channels * r * r, height // r, width // r))
+def _pixel_unshuffle(x: Term, r: int) -> Term:
+    *batch, channels, height, width = x.shape
+    n = len(batch)
+    apart = moves.shaped(x, (*batch, channels, height // r, r, width // r, r))
+    turned = moves.transpose(apart, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return moves.shaped(turned, (*batch, channels * r * r, height // r, width // r))
 
 
-def _channel_shuffle(ctx: Context) -> SSAValue:
-    batch, channels, *rest = ctx.shape_of("self")
-    groups = ctx.int("groups")
-    apart = shaped(ctx, ctx.of("self"), (batch, groups, channels // groups, *rest))
-    moved = ctx.emit(TransposeOp, apart, axes=(0, 2, 1, *range(3, len(rest) + 3)))
-    return shaped(ctx, moved, (batch, channels, *rest))
+def _channel_shuffle(x: Term, groups: int) -> Term:
+    batch, channels, *rest = x.shape
+    apart = moves.shaped(x, (batch, groups, channels // groups, *rest))
+    return moves.shaped(moves.swap(apart, 1, 2), x.shape)
 
+
+_STRIDED = row(
+    _as_strided,
+    "self",
+    sizes=Ints(name="size"),
+    strides=Ints(name="stride"),
+    start=Int(0, name="storage_offset"),
+)
 
 TABLE: dict[str, Converter[Context]] = {
-    "aten.as_strided.default": Converter(_as_strided),
-    "aten.as_strided_copy.default": Converter(_as_strided),
-    "aten.channel_shuffle.default": Converter(_channel_shuffle),
+    "aten.as_strided.default": _STRIDED,
+    "aten.as_strided_copy.default": _STRIDED,
+    "aten.channel_shuffle.default": row(_channel_shuffle, "self", groups=Int()),
     "aten.flip.default": row(moves.reverse, "self", axes=Ints(name="dims")),
     "aten.meshgrid.default": row(_meshgrid, "tensors*", indexing=Word("ij")),
     "aten.meshgrid.indexing": row(_meshgrid, "tensors*", indexing=Word("ij")),
-    "aten.pixel_shuffle.default": Converter(_pixel_shuffle),
-    "aten.pixel_unshuffle.default": Converter(_pixel_unshuffle),
+    "aten.pixel_shuffle.default": row(_pixel_shuffle, "self", r=Int(name="upscale_factor")),
+    "aten.pixel_unshuffle.default": row(_pixel_unshuffle, "self", r=Int(name="downscale_factor")),
     "aten.repeat.default": row(_repeat, "self", times=Ints(name="repeats")),
     "aten.repeat_interleave.self_int": row(
         moves.repeat,

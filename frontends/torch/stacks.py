@@ -11,19 +11,17 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import CopyOp, IsNanOp, LogicalNotOp
 from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp
 from ...dialects.sizes import Size, SizeExpr
-from ..importing.attributes import Stated
+from ..importing.attributes import Int, Stated
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.tensor import shape_of
-from ..importing.terms import Term, places, where
+from ..importing.terms import Term, axis_of, constant, places, where
 from ..meanings import moves
 from ..meanings.products import matmul, with_addend
 from ..meanings.reductions import norm
+from ..meanings.slices import cut
 from .context import Context
 from .promotion import common_type, floating, kind_of, operand
-from .shaping import cut
 
 
 def _at_least(rank: int) -> Converter[Context]:
@@ -52,49 +50,39 @@ def _distance(ctx: Context) -> SSAValue:
     return norm(operand(ctx, "self", dtype) - operand(ctx, "other", dtype), ctx.float("p", 2.0)).value
 
 
-def _running(smallest: bool) -> Converter[Context]:
+def _running(x: Term, axis: int, smallest: bool) -> tuple[Term, Term]:
     """The extreme of all up to each element along an axis, and the place of the last that is it.
 
     In steps that look twice as far back each time.
     """
-
-    def convert(ctx: Context) -> tuple[SSAValue, SSAValue]:
-        x = ctx.term("self")
-        rank = len(x.shape)
-        if not rank:
-            return x.apply(CopyOp).value, ctx.constant(np.zeros((), np.int64), "places")
-        axis = ctx.axis("dim", rank)
-        extent = x.shape[axis]
-        if isinstance(cast(Size, extent), SizeExpr):
-            ctx.fail("an axis of known extent", str(extent))
-        value = x.to("int32") if x.dtype.kind == "b" else x.apply(CopyOp)
-        order = Term(ctx, ctx.emit(BroadcastToOp, places(ctx, extent, rank, axis).value, shape=x.shape))
-        back = 1
-        while back < extent:
-            before, here = (Term(ctx, part) for part in _apart(ctx, value.value, axis, back))
-            stays = before < here if smallest else before > here
-            if kind_of(value.dtype) == 2:
-                lost, missing = before.apply(IsNanOp), here.apply(IsNanOp)
-                stays = stays.apply(LogicalOrOp, lost).apply(LogicalAndOp, missing.apply(LogicalNotOp))
-            value = _chosen(ctx, stays, value, axis, back)
-            order = _chosen(ctx, stays, order, axis, back)
-            back *= 2
-        return value.to(x.dtype).value, order.value
-
-    return Converter(convert)
+    ctx, axis, rank = x.ctx, axis_of(x, axis), len(x.shape)
+    if not rank:
+        return x.apply(CopyOp), constant(ctx, np.zeros((), np.int64), "places")
+    extent = x.shape[axis]
+    if isinstance(cast(Size, extent), SizeExpr):
+        ctx.fail("an axis of known extent", str(extent))
+    value = x.to("int32") if x.dtype.kind == "b" else x.apply(CopyOp)
+    order = moves.broadcast_to(places(ctx, extent, rank, axis), x.shape)
+    back = 1
+    while back < extent:
+        before, here = _apart(value, axis, back)
+        stays = before < here if smallest else before > here
+        if kind_of(value.dtype) == 2:
+            lost, missing = before.apply(IsNanOp), here.apply(IsNanOp)
+            stays = stays.apply(LogicalOrOp, lost).apply(LogicalAndOp, missing.apply(LogicalNotOp))
+        value, order = (_chosen(stays, part, axis, back) for part in (value, order))
+        back *= 2
+    return value.to(x.dtype), order
 
 
-def _apart(ctx: Context, value: SSAValue, axis: int, back: int) -> tuple[SSAValue, SSAValue]:
+def _apart(x: Term, axis: int, back: int) -> tuple[Term, Term]:
     """The elements so far before others, and those others."""
-    extent = shape_of(value)[axis]
-    return cut(ctx, value, axis, 0, extent - back), cut(ctx, value, axis, back, extent)
+    return cut(x, axis, 0, x.shape[axis] - back), cut(x, axis, back, x.shape[axis])
 
 
-def _chosen(ctx: Context, stays: Term, value: Term, axis: int, back: int) -> Term:
+def _chosen(stays: Term, x: Term, axis: int, back: int) -> Term:
     """Elements, or where `stays` holds those so far before them."""
-    before, here = (Term(ctx, part) for part in _apart(ctx, value.value, axis, back))
-    head = cut(ctx, value.value, axis, 0, back)
-    return Term(ctx, ctx.emit(ConcatenateOp, head, where(stays, before, here).value, axis=axis))
+    return moves.concatenate(cut(x, axis, 0, back), where(stays, *_apart(x, axis, back)), axis=axis)
 
 
 TABLE: dict[str, Converter[Context]] = {
@@ -102,7 +90,7 @@ TABLE: dict[str, Converter[Context]] = {
     **{f"aten.atleast_{rank}d.Sequence": _at_least(rank) for rank in (1, 2, 3)},
     "aten.addbmm.default": row(_sum_of_products, "self batch1 batch2", alpha=Stated(1), beta=Stated(1)),
     "aten.cartesian_prod.default": row(_all_pairs, "tensors*"),
-    "aten.cummax.default": _running(smallest=False),
-    "aten.cummin.default": _running(smallest=True),
+    "aten.cummax.default": row(partial(_running, smallest=False), "self", axis=Int(name="dim")),
+    "aten.cummin.default": row(partial(_running, smallest=True), "self", axis=Int(name="dim")),
     "aten.dist.default": Converter(_distance),
 }
