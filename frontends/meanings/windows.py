@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Self, cast
 
 from ...dialects.relay.attributes import Value
@@ -14,6 +15,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp, TransposeOp
 from ...dialects.relay.window_indices import DeformableConv2DOp
+from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import size_max, size_min
 from ..importing.terms import Term
 
@@ -196,6 +198,17 @@ def deformable_conv(
         groups=groups,
     )
     return Term(x.ctx, result)
+
+
+def from_columns(x: Term, image: Sizes, window: Window) -> Term:
+    """Windows as columns (batch, channels * taps, windows), added up where they lie in an image."""
+    taps = prod(window.kernel)
+    if len(x.shape) != 3 or x.shape[1] % taps:
+        x.ctx.fail(f"3-d columns of channels in multiples of {taps}", f"shape {list(x.shape)}")
+    rows = (window.kernel, window.padding, window.strides, window.dilation)
+    x.ctx.require_equal(x.shape[2], prod(Col2ImOp.counts(image, *rows)))
+    names = ("block_shape", "pads", "strides", "dilations")
+    return x.apply(Col2ImOp, image_shape=image, **dict(zip(names, rows, strict=True)))
 
 
 def biased(x: Term, bias: Term | None, axis: int = 1) -> Term:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import TransposeOp
-from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import Size, size_max
 from ..importing.attributes import Int, Ints, Word
-from ..importing.converter import Converter, Result
+from ..importing.converter import Result
 from ..importing.rows import row
 from ..importing.terms import Term
 from ..meanings import creation, moves, pads
 from ..meanings.creation import Number
+from ..meanings.windows import Sizes, Window, from_columns
 from .context import Context
 from .shaping import axis_of
 
@@ -57,25 +54,27 @@ def _center_crop_pad(ctx: Context, x: Term, wanted: Sequence[int], axes: Sequenc
     return pads.padded(x, widths)
 
 
-def col2im(ctx: Context) -> SSAValue:
-    image, block = ctx.known_ints(1, "an image's shape"), ctx.known_ints(2, "a block's shape")
+def _col2im(
+    x: Term, image: Sizes, block: Sizes, pads: Sizes | None, strides: Sizes | None, dilations: Sizes | None
+) -> Term:
     rank = len(image)
-    edges = ctx.ints("pads", None) or (0,) * (2 * rank)
-    strides, dilations = ctx.ints("strides", None) or (1,) * rank, ctx.ints("dilations", None) or (1,) * rank
-    if len(block) != rank or len(edges) != 2 * rank or len(strides) != rank or len(dilations) != rank:
-        found = f"{block}, {edges}, {strides} and {dilations}"
-        ctx.fail(f"block, pads, strides and dilations of {rank} dimensions", found)
-    if ctx.shape(0)[1] % prod(block):
-        ctx.fail(f"channels in multiples of {prod(block)}", str(ctx.shape(0)[1]))
-    windows = {"image_shape": image, "block_shape": block, "pads": edges, "strides": strides, "dilations": dilations}
-    ctx.require_equal(ctx.shape(0)[2], prod(Col2ImOp.counts(*windows.values())))
-    return ctx.emit(Col2ImOp, ctx.value(0), **windows)
+    edges, steps, spread = pads or (0,) * (2 * rank), strides or (1,) * rank, dilations or (1,) * rank
+    if len(block) != rank or len(edges) != 2 * rank or len(steps) != rank or len(spread) != rank:
+        found = f"{block}, {edges}, {steps} and {spread}"
+        x.ctx.fail(f"block, pads, strides and dilations of {rank} dimensions", found)
+    return from_columns(x, image, Window(block, steps, spread, edges[:rank], edges[rank:]))
 
 
 _BLOCK, _ORDER = Int(0, name="blocksize"), Word("DCR", among=("DCR", "CRD"))
 TABLE = {
     "CenterCropPad": row(_center_crop_pad, "input_data shape:ints", axes=Ints(None)),
-    "Col2Im": Converter(col2im),
+    "Col2Im": row(
+        _col2im,
+        "input image_shape:ints block_shape:ints",
+        pads=Ints(None),
+        strides=Ints(None),
+        dilations=Ints(None),
+    ),
     "DepthToSpace": row(pads.depth_to_space, "input", block=_BLOCK, mode=_ORDER),
     "Range": row(_range, "start:exact limit:exact delta:exact"),
     "SpaceToDepth": row(_space_to_depth, "input", block=_BLOCK, mode=_ORDER),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -26,7 +24,7 @@ from ..meanings.windows import with_batch, without_batch
 from .context import Context
 from .elementwise import of_floats
 from .promotion import meeting
-from .shaping import cut, shaped
+from .shaping import cut
 from .special import cross
 
 
@@ -44,8 +42,6 @@ def _adaptive_max(rank: int) -> Converter[Context]:
 
     return Converter(convert)
 
-
-def _im2col(ctx: Context) -> SSAValue:
     """Windows (n, c, h, w) as columns (n, c * taps, windows)."""
     image, added = with_batch(ctx.term("self"), 2)
     data = image.value
@@ -67,8 +63,6 @@ def _im2col(ctx: Context) -> SSAValue:
     columns_of = Term(ctx, shaped(ctx, whole, (batch, channels * prod(kernel), rows * columns)))
     return without_batch(columns_of, added).value
 
-
-def _col2im(ctx: Context) -> SSAValue:
     pads = ctx.ints("padding", count=2)
     return ctx.emit(
         Col2ImOp,
@@ -132,7 +126,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),
     "aten.adaptive_max_pool2d.default": _adaptive_max(2),
     "aten.adaptive_max_pool3d.default": _adaptive_max(3),
-    "aten.col2im.default": Converter(_col2im),
     "aten.count_nonzero.default": Converter(_count_nonzero),
     "aten.count_nonzero.dim_IntList": Converter(_count_nonzero),
     "aten.deg2rad.default": of_floats(radians),
@@ -140,7 +133,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.hardshrink.default": of_floats(hard_shrink, bound=Float(0.5, name="lambd")),
     "aten.heaviside.default": meeting(step, "self", beside="values"),
     "aten.hypot.default": meeting(ew.HypotOp),
-    "aten.im2col.default": Converter(_im2col),
     "aten.linalg_cross.default": row(cross, "self other", axis=Int(-1, name="dim")),
     "aten.logcumsumexp.default": Converter(_logcumsumexp),
     "aten.logit.default": of_floats(_logit, eps=Float(None)),

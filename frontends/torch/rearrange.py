@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.relay.transform import TakeOp
+from ...dialects.relay.transform import StridedSliceOp, TakeOp
 from ...dialects.sizes import Size, SizeExpr, same
 from ..importing.attributes import Int, Ints, Word
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, axis_of, constant
 from ..meanings import moves, slices
+from ..meanings.pads import bordered
+from ..meanings.windows import Sizes, Window, from_columns, with_batch, without_batch
 from .context import Context
 
 
@@ -38,6 +41,26 @@ def _unfold(x: Term, axis: int, size: int, step: int) -> Term:
         columns = (slices.cut(x, axis, at, at + (count - 1) * step + 1, step) for at in range(size))
         apart = moves.stack(*columns, axis=axis + 1)
     return moves.move(apart, (axis + 1,), (-1,))
+
+
+def _to_columns(x: Term, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Term:
+    """Windows of images (n, c, h, w) as columns (n, c * taps, windows)."""
+    image, added = with_batch(x, 2)
+    image = bordered(image, ((0, 0), (0, 0), *((pad, pad) for pad in padding)))
+    batch, channels, *extents = image.shape
+    rows, columns = ((extents[at] - dilation[at] * (kernel[at] - 1) - 1) // stride[at] + 1 for at in (0, 1))
+    taps: list[Term] = []
+    for begin in product(*(range(0, dilation[at] * kernel[at], dilation[at]) for at in (0, 1))):
+        end = (begin[0] + (rows - 1) * stride[0] + 1, begin[1] + (columns - 1) * stride[1] + 1)
+        tap = image.apply(StridedSliceOp, begin=begin, end=end, strides=stride, axes=(2, 3))
+        taps.append(moves.shaped(tap, (batch, channels, 1, rows * columns)))
+    whole = moves.concatenate(*taps, axis=2)
+    return without_batch(moves.shaped(whole, (batch, channels * prod(kernel), rows * columns)), added)
+
+
+def _from_columns(x: Term, image: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Term:
+    columns, added = with_batch(x, 1)
+    return without_batch(from_columns(columns, image, Window(kernel, stride, dilation, padding, padding)), added)
 
 
 def _as_strided(ctx: Context, x: Term, sizes: Sequence[int], strides: Sequence[int], start: int) -> Term:
@@ -96,6 +119,10 @@ def _channel_shuffle(x: Term, groups: int) -> Term:
     return moves.shaped(moves.swap(apart, 1, 2), x.shape)
 
 
+_WINDOW: Any = {
+    "kernel": Ints(name="kernel_size", count=2),
+    **{name: Ints(count=2) for name in ("dilation", "padding", "stride")},
+}
 _STRIDED = row(
     _as_strided,
     "self",
@@ -108,7 +135,9 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.as_strided.default": _STRIDED,
     "aten.as_strided_copy.default": _STRIDED,
     "aten.channel_shuffle.default": row(_channel_shuffle, "self", groups=Int()),
+    "aten.col2im.default": row(_from_columns, "self", image=Ints(name="output_size", count=2), **_WINDOW),
     "aten.flip.default": row(moves.reverse, "self", axes=Ints(name="dims")),
+    "aten.im2col.default": row(_to_columns, "self", **_WINDOW),
     "aten.meshgrid.default": row(_meshgrid, "tensors*", indexing=Word("ij")),
     "aten.meshgrid.indexing": row(_meshgrid, "tensors*", indexing=Word("ij")),
     "aten.pixel_shuffle.default": row(_pixel_shuffle, "self", r=Int(name="upscale_factor")),

@@ -90,6 +90,28 @@ _WHOLE = [
 _TENTHS: Any = {"start": 0.0, "limit": 0.3, "step": 0.1}
 
 
+# Columns that windows of 2 x 3, of every second row, go back from, in a border of 1 row.
+
+_COLUMNS = np.arange(2 * 12 * 8, dtype=np.float32).reshape(2, 12, 8) / 7
+
+
+def _of_columns(x: Any) -> Any:
+    batches = x if x.ndim == 3 else x[None]
+    image = np.zeros((len(batches), 2, 5, 6), np.float32)
+    windows = batches.reshape(-1, 2, 2, 3, 2, 4)
+    for row, column, down, right in np.ndindex(2, 3, 2, 4):
+        image[:, :, row + 2 * down, column + right] += windows[:, :, row, column, down, right]
+    result = image[:, :, 1:4]
+    return result if x.ndim == 3 else result[0]
+
+
+def _of_columns_onnx(net: Any, x: Any) -> Any:
+    if len(x.shape) == 2:
+        return None
+    sizes = (net.const(numbers, "int64") for numbers in ([3, 6], [2, 3]))
+    return net("Col2Im", x, *sizes, pads=[1, 0, 1, 0], strides=[2, 1])
+
+
 TABLE = [
     Meaning("reverse", lambda x, axes: np.flip(x, axes), [Case("one axis", [X], {"axes": [1]}),
                                                           Case("two axes", [X], {"axes": [0, 2]})], {
@@ -173,6 +195,10 @@ TABLE = [
                                                                Case("outside", [X], {"k": 4})], {
         "torch": lambda net, x, k: net("aten.diagonal.default", self=x, offset=k, dim1=1, dim2=2),
         "keras": lambda net, x, k: net("Diagonal", x, offset=k, axis1=1, axis2=2)}),
+    Meaning("columns_to_images", _of_columns, [Case("two", [_COLUMNS]), Case("one", [_COLUMNS[0]])], {
+        "onnx": _of_columns_onnx,
+        "torch": aten("col2im", output_size=[3, 6], kernel_size=[2, 3], dilation=[1, 1], padding=[1, 0],
+            stride=[2, 1])}),
     Meaning("common_shape", lambda x: np.broadcast_to(x, (2, 3, 4)), [Case("of two", [X[:, :1]])], {
         "tflite": lambda net, x: net("BROADCAST_TO", x, net("BROADCAST_ARGS", _ints(net, 3, 1), _ints(net, 2, 1, 4))),
         "tensorflow": lambda net, x: net("BroadcastTo", x, net("BroadcastArgs", _ints(net, 3, 1), _ints(net, 2, 1, 4)),
