@@ -1,4 +1,4 @@
-"""Operators that are others put together: stacks of tensors, windows as columns, and rarer functions."""
+"""Operators that are others put together, and rarer functions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.transform import ConcatenateOp, PadOp, StridedSliceOp
-from ...dialects.relay.windows import Col2ImOp
+from ...dialects.relay.transform import PadOp
 from ...dialects.sizes import symbols_of
 from ..importing.attributes import Float, Int
 from ..importing.converter import Converter
 from ..importing.rows import row
-from ..importing.tensor import shape_of
 from ..importing.terms import Term, log, maximum, minimum
 from ..meanings.activations import hard_shrink, soft_shrink
 from ..meanings.formulas import degrees, log_add_exp, radians, step
@@ -41,38 +39,6 @@ def _adaptive_max(rank: int) -> Converter[Context]:
         return (without_batch(result, added).value,)
 
     return Converter(convert)
-
-    """Windows (n, c, h, w) as columns (n, c * taps, windows)."""
-    image, added = with_batch(ctx.term("self"), 2)
-    data = image.value
-    kernel, dilation = ctx.ints("kernel_size", count=2), ctx.ints("dilation", count=2)
-    pads, strides = ctx.ints("padding", count=2), ctx.ints("stride", count=2)
-    if any(pads):
-        width = (0, 0, 0, 0, pads[0], pads[0], pads[1], pads[1])
-        data = ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=width)
-    batch, channels, *image = shape_of(data)
-    rows, columns = ((image[at] - dilation[at] * (kernel[at] - 1) - 1) // strides[at] + 1 for at in (0, 1))
-    taps: list[SSAValue] = []
-    for y in range(kernel[0]):
-        for x in range(kernel[1]):
-            begin = (y * dilation[0], x * dilation[1])
-            end = (begin[0] + (rows - 1) * strides[0] + 1, begin[1] + (columns - 1) * strides[1] + 1)
-            tap = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=strides, axes=(2, 3))
-            taps.append(shaped(ctx, tap, (batch, channels, 1, rows * columns)))
-    whole = ctx.emit(ConcatenateOp, *taps, axis=2) if len(taps) > 1 else taps[0]
-    columns_of = Term(ctx, shaped(ctx, whole, (batch, channels * prod(kernel), rows * columns)))
-    return without_batch(columns_of, added).value
-
-    pads = ctx.ints("padding", count=2)
-    return ctx.emit(
-        Col2ImOp,
-        ctx.of("self"),
-        image_shape=ctx.ints("output_size", count=2),
-        block_shape=ctx.ints("kernel_size", count=2),
-        pads=(*pads, *pads),
-        strides=ctx.ints("stride", count=2),
-        dilations=ctx.ints("dilation", count=2),
-    )
 
 
 def _count_nonzero(ctx: Context) -> SSAValue:
