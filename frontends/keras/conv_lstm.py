@@ -10,7 +10,6 @@ from ...dialects.relay.creation import ZerosOp
 from ...dialects.relay.matmul import BiasAddOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.sizes import same_shape, symbols_of
-from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
 from ..meanings.recurrent import lstm_step
@@ -85,14 +84,14 @@ def _inputs(ctx: Context, data: SSAValue, rank: int) -> SSAValue:
     if symbols_of(time):
         ctx.fail("a known number of steps", str(time))
     filters = ctx.int("filters", least=1)
-    flat = reshaped(ctx, data, (batch * time, *rest))
+    flat = Term(ctx, data).reshape(batch * time, *rest).value
     image, channels = image_of(ctx, flat, rank)
     window = layer_window(ctx, image)
     result = convolved(ctx, flat, "cell.kernel", (*window.kernel, channels, GATES * filters), window, 1)
     if ctx.has_weight("cell.bias"):
         axis = 1 if ctx.channels_first() else rank + 1
         result = ctx.emit(BiasAddOp, result, ctx.weight("cell.bias", (GATES * filters,)), axis=axis)
-    return reshaped(ctx, result, (batch, time, *shape_of(result)[1:]))
+    return Term(ctx, result).reshape(batch, time, *shape_of(result)[1:]).value
 
 
 def _step(ctx: Context, gates: Term, hidden: Term, cell: Term, rank: int) -> tuple[Term, Term]:

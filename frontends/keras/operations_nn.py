@@ -10,7 +10,6 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.transform import TransposeOp
 from ..importing.attributes import Flag, Int, Ints
-from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, once
 from ..meanings import norms, pads, pools
@@ -49,7 +48,7 @@ def _convolved(ctx: Context, data: SSAValue, kernel: SSAValue, depthwise: bool, 
     weight, layout, groups = kernel, f"{letters}IO", 0 if inputs == 0 else channels // inputs
     if depthwise:
         weight = ctx.emit(TransposeOp, kernel, axes=(rank, rank + 1, *range(rank)))
-        weight, layout, groups = reshaped(ctx, weight, (inputs * outputs, 1, *size)), f"OI{letters}", inputs
+        weight, layout, groups = Term(ctx, weight).reshape(inputs * outputs, 1, *size).value, f"OI{letters}", inputs
         outputs *= inputs
     elif ctx.channels_first():
         weight, layout = ctx.emit(TransposeOp, kernel, axes=(rank + 1, rank, *range(rank))), f"OI{letters}"

@@ -10,7 +10,6 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.transform import ConcatenateOp
-from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from .context import Config, Context
@@ -110,16 +109,16 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
         batch, time, *rest = shape_of(data)
         if len(rest) < 1:
             ctx.fail("an input of at least 3 dimensions (batch, time, ..)", f"shape {list(shape_of(data))}")
-        flat = reshaped(ctx, data, (batch * time, *rest))
+        flat = Term(ctx, data).reshape(batch * time, *rest).value
         inner, mask = ctx.with_values(flat), ctx.mask(2)
         if mask is not None and len(shape_of(mask)) > 2 and "mask" in row.masks.reads:
             _, _, *steps = shape_of(mask)
-            inner = ctx.with_values(flat, reshaped(ctx, mask, (batch * time, *steps)), names=("", "mask"))
+            inner = ctx.with_values(flat, Term(ctx, mask).reshape(batch * time, *steps).value, names=("", "mask"))
         result = row.convert(inner.inside("layer", kind, config))
         if not isinstance(result, SSAValue):
             ctx.fail("a layer of one result", kind)
         _, *rest = shape_of(result)
-        return reshaped(ctx, result, (batch, time, *rest))
+        return Term(ctx, result).reshape(batch, time, *rest).value
 
     def spectral(ctx: Context) -> Any:
         """At inference the layer as it is, in the element type of the wrapper."""

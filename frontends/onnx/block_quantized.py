@@ -11,8 +11,8 @@ from ...dialects.relay.qnn import DequantizeOp
 from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, StridedSliceOp, TakeOp
 from ...dialects.sizes import ceil_div, same
 from ..importing.converter import Converter
-from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
 from .context import Context
 from .matmul_nbits import unpacked
 from .shaping import axis_of
@@ -34,7 +34,7 @@ def _spread(ctx: Context, value: SSAValue, axis: int, block: int, extent: int) -
     wide = ctx.emit(ExpandDimsOp, value, axis=axis + 1)
     shape = [*own[: axis + 1], block, *own[axis + 1 :]]
     own[axis] *= block
-    every = reshaped(ctx, ctx.emit(BroadcastToOp, wide, shape=shape), tuple(own))
+    every = Term(ctx, ctx.emit(BroadcastToOp, wide, shape=shape)).reshape(*own).value
     return ctx.emit(StridedSliceOp, every, begin=(0,), end=(extent,), strides=(1,), axes=(axis,))
 
 
@@ -69,7 +69,7 @@ def gather_block_quantized(ctx: Context) -> SSAValue:
         if len(shape_of(part)) != rank + more:
             # One scale for all rows.
             own = shape_of(part)
-            taken[k] = reshaped(ctx, part, (*own[:gathered], *(1,) * (more + 1), *own[gathered + 1 :]))
+            taken[k] = Term(ctx, part).reshape(*own[:gathered], *(1,) * (more + 1), *own[gathered + 1 :]).value
     real = _dequantized(ctx, taken, moved, block, bits if packed else 0)
     result = _within(ctx, real, gathered, extent)
     return result if dtype_of(result) == dtype else ctx.emit(CastOp, result, dtype=dtype.name)

@@ -18,8 +18,8 @@ from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.nn import BiasAddOp, DenseOp
 from ...dialects.relay.transform import PadOp
 from ..importing.converter import Converter
-from ..importing.products import reshaped
 from ..importing.tensor import shape_of
+from ..importing.terms import Term
 from .context import Context
 
 Array = npt.NDArray[Any]
@@ -107,14 +107,14 @@ def matmul_nbits(ctx: Context) -> SSAValue:
     ctx.only("weight_prepacked", 0)
     weight = _weight(ctx)
     *batch, depth = ctx.shape(0)
-    data = reshaped(ctx, ctx.value(0), (prod(batch), depth))
+    data = Term(ctx, ctx.value(0)).reshape(prod(batch), depth).value
     if weight.bits in (4, 8) and weight.block * weight.bits % WORD == 0 and not ctx.has(4):
         result = _of_words(ctx, data, weight)
     else:
         result = ctx.emit(DenseOp, data, ctx.constant(_floats(ctx, weight), f"{ctx.tensor(1).name}.unpacked"))
     if ctx.has(5):
         result = ctx.emit(BiasAddOp, result, ctx.value(5))
-    return reshaped(ctx, result, (*batch, shape_of(result)[1]))
+    return Term(ctx, result).reshape(*batch, shape_of(result)[1]).value
 
 
 MICROSOFT = {

@@ -16,7 +16,6 @@ from ...dialects.relay.transform import BroadcastToOp, ExpandDimsOp, ReshapeOp, 
 from ...dialects.sizes import broadcast_sizes, ceil_div, same, same_shape
 from ...support.dtypes import SMALL, is_float
 from ..importing.converter import Converter
-from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
 from ..meanings.products import matrices
@@ -198,12 +197,12 @@ def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, 
     n = shape_of(right)[-1]
     if len(shape_of(right)) == 2:
         weight = ctx.emit(TransposeOp, right, axes=(1, 0))
-        rows = reshaped(ctx, left, (prod(batch) * m, k))
+        rows = Term(ctx, left).reshape(prod(batch) * m, k).value
         rows_zero = _per_row(ctx, left_zero, (*batch, m), prod(batch) * m)
         columns = shape_of(right_zero)
-        columns_zero = right_zero if same(prod(columns), 1) else reshaped(ctx, right_zero, (n,))
+        columns_zero = right_zero if same(prod(columns), 1) else Term(ctx, right_zero).reshape(n).value
         result = ctx.emit(qnn_products.DenseOp, rows, weight, rows_zero, columns_zero, unit, unit)
-        result = reshaped(ctx, result, (*batch, m, n))
+        result = Term(ctx, result).reshape(*batch, m, n).value
     else:
         result = _batch_product(ctx, left, right, left_zero, right_zero, unit)
     return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
@@ -213,11 +212,11 @@ def _per_row(ctx: Context, zero: SSAValue, rows: tuple[int, ...], count: int) ->
     """A zero point of the left operand: one number, or one per row, (count, 1)."""
     own = shape_of(zero)
     if same(prod(own), 1):
-        return reshaped(ctx, zero, ()) if own else zero
+        return Term(ctx, zero).reshape().value if own else zero
     if len(own) == 1:
         zero = ctx.emit(ExpandDimsOp, zero, axis=1)
     whole = ctx.emit(BroadcastToOp, zero, shape=(*rows, 1))
-    return reshaped(ctx, whole, (count, 1))
+    return Term(ctx, whole).reshape(count, 1).value
 
 
 def _batch_product(
@@ -233,21 +232,21 @@ def _batch_product(
         *own, rows, columns = shape_of(value)
         if not same(prod(own), 1) and not same_shape(own, batch):
             value, own = ctx.emit(BroadcastToOp, value, shape=(*batch, rows, columns)), list(batch)
-        return reshaped(ctx, value, (prod(own), rows, columns))
+        return Term(ctx, value).reshape(prod(own), rows, columns).value
 
     def zeros(value: SSAValue, column: bool) -> SSAValue:
         own = shape_of(value)
         if same(prod(own), 1):
-            return reshaped(ctx, value, ())
+            return Term(ctx, value).reshape().value
         if len(own) == 1:
-            value = reshaped(ctx, value, (own[0], 1) if column else (1, own[0]))
+            value = Term(ctx, value).reshape(*((own[0], 1) if column else (1, own[0]))).value
         if len(shape_of(value)) == 2:
             return ctx.emit(ExpandDimsOp, value, axis=0)
         return flat(value)
 
     operands = (flat(left), flat(right), zeros(left_zero, True), zeros(right_zero, False))
     result = ctx.emit(qnn_products.BatchMatmulOp, *operands, one, one, transpose_b=False)
-    return reshaped(ctx, result, (*batch, m, n))
+    return Term(ctx, result).reshape(*batch, m, n).value
 
 
 def matmul_integer(ctx: Context) -> SSAValue:

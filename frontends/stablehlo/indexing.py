@@ -13,7 +13,6 @@ from ...dialects.relay.transform import ReshapeOp, TakeOp, TransposeOp
 from ..importing import context as importing
 from ..importing.attributes import Ints
 from ..importing.converter import Converter
-from ..importing.products import reshaped
 from ..importing.rows import row
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
@@ -97,7 +96,7 @@ def _rows(
     count = len(order) - 1
     if list(offsets) != [at if at < axis else at + count for at in range(len(data) - 1)]:
         return None
-    rows = reshaped(ctx, indices, shape_of(indices)[:-1])
+    rows = Term(ctx, indices).reshape(*shape_of(indices)[:-1]).value
     return ctx.emit(TakeOp, ctx.value(0), rows, axis=axis, mode="clip")
 
 

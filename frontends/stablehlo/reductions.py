@@ -11,7 +11,7 @@ from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.operator import Operator
 from ...support.dtypes import limits
 from ..importing.converter import Converter
-from ..importing.products import reshaped
+from ..importing.terms import Term
 from ..meanings.reductions import reduced
 from .context import Context
 from .known import counts_along, uniform
@@ -58,7 +58,7 @@ def _reduce(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
     start = uniform(ctx, 1)
     if start is not None and start == neutral(ctx.node.body, ctx.dtype(0)):
         return result
-    return ctx.emit(op, result, reshaped(ctx, ctx.value(1), ()))
+    return ctx.emit(op, result, Term(ctx, ctx.value(1)).reshape().value)
 
 
 def _with_places(ctx: Context) -> tuple[SSAValue, ...]:
@@ -80,7 +80,7 @@ def _with_places(ctx: Context) -> tuple[SSAValue, ...]:
     else:
         labels = ctx.emit(GatherOp, ctx.value(1), places.value, axis=axis)
     shape = tuple(extent for at, extent in enumerate(data.shape) if at != axis)
-    return reshaped(ctx, values, shape), reshaped(ctx, labels, shape)
+    return Term(ctx, values).reshape(*shape).value, Term(ctx, labels).reshape(*shape).value
 
 
 TABLE: dict[str, Converter[Context]] = {"reduce": Converter(_reduce)}

@@ -12,7 +12,6 @@ from ...dialects.relay import logic, reduce
 from ...dialects.relay.scatter import ScatterNdOp
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ..importing.converter import Converter
-from ..importing.products import reshaped
 from ..importing.terms import Term, where
 from .context import Context
 from .indexing import starting_at
@@ -80,7 +79,7 @@ def scatter(ctx: Context) -> SSAValue:
     whole = ctx.emit(PadOp, values.value, ctx.number(0, values.dtype.name), pad_width=[0, 1])
     result = ctx.emit(ScatterNdOp, whole, flat.value, new.value, mode=mode)
     result = ctx.emit(StridedSliceOp, result, begin=[0], end=[count], strides=[1])
-    return reshaped(ctx, Term(ctx, result).to(ctx.dtype(0)).value, data)
+    return Term(ctx, result).to(ctx.dtype(0)).reshape(*data).value
 
 
 TABLE: dict[str, Converter[Context]] = {"scatter": Converter(scatter)}

@@ -8,7 +8,6 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import ReshapeOp
 from ..importing.attributes import Flag
-from ..importing.products import reshaped
 from ..importing.rows import row
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
@@ -33,7 +32,7 @@ def shaped_back(ctx: Context, result: SSAValue) -> SSAValue:
     """Rows as the options want them: with the dimensions of the data, or as they are."""
     if not ctx.flag("KeepNumDims"):
         return result
-    return reshaped(ctx, result, (*ctx.shape(0)[:-1], shape_of(result)[1]))
+    return Term(ctx, result).reshape(*ctx.shape(0)[:-1], shape_of(result)[1]).value
 
 
 def _fully_connected(ctx: Context, x: Term, weight: Term, bias: Term | None) -> SSAValue:

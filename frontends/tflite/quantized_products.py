@@ -16,7 +16,6 @@ from ...dialects.relay.qnn_products import Conv2DOp as QnnConv2DOp
 from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ...dialects.relay.transform import BroadcastToOp
 from ..importing.converter import Converter
-from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term
 from ..meanings.moves import swap_last
@@ -140,7 +139,7 @@ def batch_matmul(ctx: Context) -> SSAValue:
         rows = shape_of(value)[-2:]
         if tuple(own) != batch:
             value = ctx.emit(BroadcastToOp, value, shape=(*batch, *rows))
-        return reshaped(ctx, value, (int(np.prod(batch)), *rows))
+        return Term(ctx, value).reshape(int(np.prod(batch)), *rows).value
 
     left, right = flat(left, left_batch), flat(right, right_batch)
     if _small(ctx, 0, 1):
@@ -151,7 +150,7 @@ def batch_matmul(ctx: Context) -> SSAValue:
             for index, value in enumerate((left, right))
         ]
         total = ctx.emit(BatchMatmulOp, *operands, transpose_b=False)
-    return finished(ctx, reshaped(ctx, total, (*batch, m, n)), 2, per_tensor(ctx))
+    return finished(ctx, Term(ctx, total).reshape(*batch, m, n).value, 2, per_tensor(ctx))
 
 
 def transpose_conv(ctx: Context) -> SSAValue:
