@@ -79,17 +79,17 @@ class Index:
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """As `layers_of`."""
+        """Return the result of `layers_of`."""
         return layers_of(self.artifact)
 
     @cached_property
     def types(self) -> Mapping[LocationAttr, str]:
-        """As `op_types`."""
+        """Return the result of `op_types`."""
         return op_types(self.artifact)
 
     @cached_property
     def owners(self) -> Mapping[LocationAttr, Layer]:
-        """As `owners`."""
+        """Return the result of `owners`."""
         return owners(self.artifact)
 
     @cached_property

@@ -40,7 +40,7 @@ class CallSamples:
     elsewhere: int = 0
     """Samples of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
     workers: tuple[int, ...] = ()
-    """Of `runs` those of each other thread of the pool."""
+    """The samples of `runs` in each other thread of the pool."""
 
     @cached_property
     def total(self) -> int:
@@ -83,7 +83,7 @@ class Samples:
         return counts
 
     def kernel_lines(self, kernel: int) -> Counter[int]:
-        """As `lines`, of all calls of a kernel."""
+        """Return the result of `lines` for all calls of a kernel."""
         counts: Counter[int] = Counter()
         for number, call in enumerate(self.artifact.calls):
             if call.kernel == kernel:

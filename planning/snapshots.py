@@ -45,7 +45,7 @@ class PassSnapshots(PassInstrument):
         self._keep(info.name, mod)
 
     def kernel(self, mod: Operation) -> str:
-        """As `kernel_in`."""
+        """Return the result of `kernel_in`."""
         return kernel_in(mod)
 
     def keep(self, snapshot: Snapshot) -> None:

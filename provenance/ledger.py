@@ -119,7 +119,7 @@ class Ledger:
     modules: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
     """Leaf of a layer -> the path of the module it is of in the program that was exported: `layer1.0.conv`."""
     aliases: dict[str, dict[LocationAttr, None]] = field(default_factory=lambda: dict[str, dict[LocationAttr, None]]())
-    """What the source calls a tensor -> the leaves of it: of a weight one per layer that reads it, else the layer."""
+    """The source's name of a tensor -> its leaves: its layer, or for a weight one per layer that reads it."""
     code: dict[Caller, str] = field(default_factory=lambda: dict[Caller, str]())
     """File and line of a program -> the text of the line, where the model has it."""
     gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())

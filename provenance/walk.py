@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 
 def walk(root: Operation) -> Iterator[Operation]:
-    """As `root.walk()`, in the same order, at a cost that does not grow with how deep ops are nested.
+    """Yield the ops of `root.walk()` in the same order, at a cost that does not grow with the depth of nesting.
 
     xDSL's goes through three generators per level for each op. What is below an op is listed when that was yielded:
     who changes the IR while walking uses xDSL's.

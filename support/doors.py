@@ -70,7 +70,7 @@ def door(kind: type[WhenceError] | None = None) -> Callable[[Callable[P, R]], Ca
 def doors(
     kind: type[WhenceError] | None = None, *, besides: tuple[str, ...] = (), inherited: bool = False
 ) -> Callable[[type[R]], type[R]]:
-    """As `door`, of each public method that a class defines, its constructor included.
+    """Apply `door` to each public method that a class defines, its constructor included.
 
     besides: methods that see to it themselves, as each call of them counts. inherited: those of its bases, too.
     """

@@ -60,7 +60,7 @@ def _alternatives(text: str) -> list[str]:
 
 
 def _fits_text(value: object, text: str, names: dict[str, Any]) -> bool:
-    """As `fits`; of a class that is imported for type checkers only, the name tells."""
+    """Return the result of `fits`; a class that is imported for type checkers only is compared by name."""
     try:
         return fits(value, eval(text, dict(names)), names)
     except (NameError, AttributeError, TypeError):

@@ -51,7 +51,7 @@ class PassInstrument:
     """
 
     every_kernel = False
-    """Whether it is to see kernels of which the machine code is in the cache, too: they are lowered once more."""
+    """True to see kernels whose machine code is in the cache, too: they are lowered once more."""
 
     def enter_pass_ctx(self) -> None:
         """The scope of its PassContext begins."""

@@ -6,7 +6,7 @@ import ast
 
 from imports_of import modules
 
-QUESTIONS = 2
+QUESTIONS = 0
 """How many docstrings begin as indirect questions do."""
 
 

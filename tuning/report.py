@@ -48,7 +48,7 @@ class Report:
 
     @property
     def near_roof_before(self) -> float:
-        """As `near_roof`, of the kernels by rule."""
+        """Return the result of `near_roof` for the kernels by rule."""
         return self._part(lambda result: result.default_seconds)
 
     def _part(self, seconds: Callable[[Result], float]) -> float:

@@ -60,7 +60,7 @@ class GetValidCountsOp(Operator):
 
 @irdl_op_definition
 class NonMaxSuppressionOp(Operator):
-    """Of the first `valid_count` (b,) boxes of `data` (b, n, k), by descending scores, those that no better one covers.
+    """The boxes among the first `valid_count` (b,) of `data` (b, n, k) that no better box covers, by descending scores.
 
     A row has the score at `score_index`, two opposite corners from `coord_start` on, and unless it is negative the
     class at `id_index`. A box whose overlap with a kept one of its class (of any with `force_suppress`) is at least

@@ -36,7 +36,7 @@ WHOLE = tuple(np.dtype(name) for name in ("int32", "int64", "uint32", "uint64"))
 REAL = tuple(np.dtype(name) for name in ("float32", "float64"))
 TRUTH = np.dtype(np.bool_)
 Function: TypeAlias = Callable[..., Any]
-"""Of one element of each operand."""
+"""The result for one element of each operand."""
 
 
 def is_open(array: Array) -> bool:

@@ -42,7 +42,7 @@ class Col2ImOp(Injective):
 
     @staticmethod
     def counts(image: Extents, block: Extents, pads: Extents, strides: Extents, dilations: Extents) -> list[int]:
-        """As `windows`."""
+        """Return the result of `windows`."""
         rank = len(image)
         axes = zip(image, block, pads[:rank], pads[rank:], dilations, strict=True)
         spans = [n + before + after - d * (b - 1) - 1 for n, b, before, after, d in axes]

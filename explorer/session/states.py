@@ -103,9 +103,9 @@ class Difference:
     changed: tuple[int, ...]
     moved: tuple[int, ...]
     located: bool
-    """Whether an op has another location."""
+    """True if an op has another location."""
     nested: bool
-    """Whether an op is in another one than before."""
+    """True if an op is in another op than before."""
 
     def __bool__(self) -> bool:
         return bool(self.new or self.gone or self.changed or self.moved or self.located or self.nested)

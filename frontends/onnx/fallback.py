@@ -24,7 +24,7 @@ from .python_calls import of_type, opset_imports, type_of
 Run: TypeAlias = Callable[[dict[str, Array]], Sequence[Array]]
 """Compute a model of one node: values of inputs by name -> outputs in order."""
 Opened: TypeAlias = tuple[Run, Sequence[Stated]]
-"""What computes a model, and the types of outputs as far as the library says them."""
+"""The function that computes a model, and the types of outputs, where the library states them."""
 
 
 def library_call(step: Step, ctx: Context, library: str, call: PythonCall) -> LibraryCall | tuple[Array, ...]:

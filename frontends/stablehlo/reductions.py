@@ -22,7 +22,7 @@ REDUCTIONS: dict[str, tuple[type[Operator], type[Operator]]] = {
     "maximum": (reduce.MaxOp, ew.MaximumOp),
     "minimum": (reduce.MinOp, ew.MinimumOp),
 }
-"""What a region computes -> the reduction, and the operator of two operands."""
+"""The function of a region -> the reduction, and the operator of two operands."""
 _OF_TRUTHS: dict[str, tuple[type[Operator], type[Operator]]] = {
     **dict.fromkeys(("and", "minimum", "multiply"), (reduce.AllOp, logic.LogicalAndOp)),
     **dict.fromkeys(("or", "maximum", "add"), (reduce.AnyOp, logic.LogicalOrOp)),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _POLYNOMIAL = 0x82F63B78
-"""Of the bits in reverse order."""
+"""The polynomial, with its bits in reverse order."""
 _MASK = 0xA282EAD8
 _START = 4
 """Bytes of a checksum."""

@@ -35,7 +35,7 @@ class NodeInfo:
     index: int
     """Its number in the file: the main graph's nodes come first, then those of functions."""
     bodies: Mapping[str, Graph] = field(default_factory=lambda: dict[str, "Graph"]())
-    """Of control flow that was found in the graph, not stated by attributes, what it runs."""
+    """The graphs of control flow in the form of nodes (Switch, Merge), which no attribute names."""
     frames: tuple[Frame, ...] = ()
     """The calls of the source program that made it, the innermost first, where the model says so."""
 

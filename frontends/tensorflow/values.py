@@ -17,7 +17,7 @@ from ..importing.limits import excess, expectation
 STRING, RESOURCE, VARIANT = 7, 20, 21
 """Element types that no relay tensor has; lists of tensors are variants."""
 _REFERENCE = 100
-"""What the types of references to variables are above those of their values."""
+"""The difference between the type of a reference to a variable and the type of its value."""
 DTYPES: dict[int, np.dtype[Any]] = {
     number: np.dtype(dtype)
     for number, dtype in (

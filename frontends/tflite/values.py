@@ -35,7 +35,7 @@ def dtype_of(info: TensorInfo) -> np.dtype[Any]:
 
 
 def needed_bytes(info: TensorInfo) -> int:
-    """Of the buffer of a dense tensor of a type that is known."""
+    """Return the number of bytes in the buffer of a dense tensor of a known type."""
     count = prod(info.shape)
     return (count + 1) // 2 if info.type == _PACKED else count * DTYPES[info.type].itemsize
 

@@ -32,7 +32,7 @@ _BASIC_LSTM = ("data", "state", "weights", "bias", "cell")
 """The inputs of the basic kind of LSTM, which writes to the second and the last."""
 
 Key: TypeAlias = tuple[object, ...]
-"""Of a variable: its container and name; of a tensor: its subgraph and number."""
+"""The container and name of a variable, or the subgraph and number of a tensor."""
 
 
 @dataclass(eq=False)

@@ -169,7 +169,7 @@ class _Thread:
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
-        """As `Sampler.samples`."""
+        """Return the result of `Sampler.samples`."""
         count = int(self.memory[_COUNT])
         return np.array(self.memory[_HEADER : _HEADER + 2 * count]).reshape(count, 2)
 

@@ -31,7 +31,7 @@ Decisions: TypeAlias = Mapping[str, int]
 Values: TypeAlias = Mapping[str, Any]
 """Knob, by the name that its schedule function gave it -> its number, or an array with that of each point."""
 Legal: TypeAlias = Callable[[Values], Any]
-"""Whether numbers may be chosen together: arithmetic and comparisons, which take arrays as they take numbers."""
+"""Decides whether numbers may be chosen together, by arithmetic and comparisons, which take arrays like numbers."""
 Formula: TypeAlias = Callable[[Values], Cost]
 """The cost of what a schedule function makes, of numbers or arrays."""
 

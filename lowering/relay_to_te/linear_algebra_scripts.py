@@ -12,7 +12,7 @@ from ... import te
 
 @te.hybrid.script
 def determinants(x: Any, batch: Any, n: Any, dtype: Any, one: Any) -> Any:
-    """Of a view (batch, n, n): the product of the pivots of Gauss's elimination, rows exchanged for the largest."""
+    """Determinants of a view (batch, n, n): products of the pivots of Gauss's elimination with partial pivoting."""
     y = output_tensor((batch,), dtype)
     work = allocate((batch, n, n), dtype, "global")
     data = view(x, (batch, n, n))
@@ -45,7 +45,7 @@ def determinants(x: Any, batch: Any, n: Any, dtype: Any, one: Any) -> Any:
 
 @te.hybrid.script
 def inverses(x: Any, batch: Any, n: Any, dtype: Any, one: Any) -> Any:
-    """Of a view (batch, n, n), by Gauss and Jordan: each pivot's column is cleared, rows exchanged for the largest."""
+    """Inverses of a view (batch, n, n) by Gauss-Jordan elimination with partial pivoting."""
     y = output_tensor((batch, n, n), dtype)
     work = allocate((batch, n, n), dtype, "global")
     data = view(x, (batch, n, n))

@@ -313,7 +313,7 @@ def _guarded_words(
     extents: Sequence[int],
     place: Callable[..., tuple[Sequence[Expr], list[Expr]]],
 ) -> Tensor:
-    """As `_words`, where what is past a block's end is another element, and not outside of the tensor."""
+    """Return the result of `_words` where the element past a block's end is inside of the tensor."""
 
     def number(point: Sequence[Expr], inside: list[Expr]) -> Expr:
         value = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))

@@ -78,7 +78,7 @@ def tree_weights(
     act: Any,
     target: Any,
 ) -> Any:
-    """As `tree_values`, of leaves with weights of several targets: (rows, targets).
+    """Sums like those of `tree_values` for leaves with weights of several targets: (rows, targets).
 
     sizes: .., targets, weights. `target(targets, k)` is the target of weight `k`.
     """

@@ -262,7 +262,7 @@ class Scheduling:
         return host if fits and not self._gathers(host, stage) else None
 
     def _gathers(self, host: Stage, stage: Stage) -> bool:
-        """Whether a stage reads another, of extents that only a call knows, at indices that are data: whole axes."""
+        """Return whether a stage reads whole axes of another, of open extents, at indices that are data."""
         if all(isinstance(extent, int) for extent in stage.compute.shape):
             return False
         reads = [read for read in host.compute.reads if read.tensor.owner is stage.compute]

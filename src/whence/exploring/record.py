@@ -53,7 +53,7 @@ class Origin:
     """The kind of a model in memory, like `Source.kind`."""
 
     def made_by(self, threads: int | None = None) -> MadeBy:
-        """As the document has it; threads: that the model runs on, the default number for None."""
+        """Return the entry of the document; threads: the threads of the model, None for the default number."""
         libraries: dict[str, str] = {}
         for library in _LIBRARIES:
             try:
