@@ -116,7 +116,7 @@ class Direction:
         return apart.reshape(len(wanted) * self.units, *rest)
 
     def _bias_of_input(self) -> Term | None:
-        """What is added to the products of the input: all biases but that of a GRU's hidden gate with the state."""
+        """Return the bias of the products of the input: all but a GRU's for its hidden gate with the state."""
         bias, own = (None if x is None else self.ordered(x) for x in (self.bias, self.recurrent_bias))
         if bias is None or own is None:
             return bias
