@@ -6,10 +6,10 @@ import numpy as np
 
 from ...dialects.relay.indexing import OneHotOp
 from ...dialects.relay.reduce import MaxOp, SumOp
-from ...dialects.relay.sorting import SearchSortedOp
 from ..importing.attributes import Floats, Int
 from ..importing.rows import row
 from ..importing.terms import Term, constant
+from ..meanings.sorting import bucketize
 from .context import Context
 from .rows import Row, declared
 
@@ -37,8 +37,7 @@ def _discretization(ctx: Context, x: Term, boundaries: tuple[float, ...]) -> Ter
     """The number of the bin that each element is in; an element on a boundary is in the bin above it."""
     if not boundaries:
         ctx.fail("numbers as 'bin_boundaries'", "none")
-    edges = constant(ctx, np.asarray(boundaries, np.float32), "bin_boundaries")
-    bins = edges.apply(SearchSortedOp, x.to("float32"), right=True, dtype="int32")
+    bins = bucketize(x, boundaries)
     mode = ctx.choice("output_mode", ("int", "one_hot", "multi_hot", "count"), "int")
     if mode != "int":
         return encoded(ctx, bins, len(boundaries) + 1, mode)

@@ -17,9 +17,11 @@ from ...dialects.relay.logic import NotEqualOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import MaxOp, MeanOp, MinOp, SumOp, VarianceOp
 from ...dialects.relay.sorting import TopKOp
-from ...dialects.relay.transform import StridedSliceOp
-from ...dialects.sizes import Size, proves, same
+from ...dialects.relay.transform import PadOp
+from ...dialects.sizes import Size, proves, same, symbols_of
 from ..importing.terms import Term, absolute, axis_of, constant, exp, is_nan, log, once, sqrt, where
+from .formulas import log_add_exp
+from .slices import cut
 
 Axes = Sequence[int] | None
 
@@ -169,15 +171,37 @@ def running(
     return x.apply(op, axis=along, exclusive=exclusive, reverse=reverse)
 
 
+@once
+def running_log_sum_exp(x: Term, axis: int, exclusive: bool = False, reverse: bool = False) -> Term:
+    """The logarithm of the sum of the exponentials up to each element along an axis, as `running` has it.
+
+    By doubling: in step k each element takes up what stands 2^k before it.
+    """
+    if not x.shape:
+        return x.apply(ew.CopyOp)
+    at = axis_of(x, axis)
+    extent = x.shape[at]
+    if symbols_of(extent):
+        x.ctx.fail("an axis of a known number of elements", str(extent))
+
+    def before(x: Term, distance: int) -> Term:
+        """The elements so far before each, where there are any."""
+        part = cut(x, at, distance, extent) if reverse else cut(x, at, 0, extent - distance)
+        widths = [0] * (2 * len(x.shape))
+        widths[2 * at + int(reverse)] = distance
+        return part.apply(PadOp, -np.inf, pad_width=widths)
+
+    x, distance = before(x, min(1, extent)) if exclusive else x, 1
+    while distance < extent:
+        x, distance = log_add_exp(x, before(x, distance)), 2 * distance
+    return x
+
+
 def neighbours(x: Term, axis: int) -> tuple[Term, Term]:
     """All elements along an axis but the last, and all but the first."""
     axis = axis_of(x, axis)
     extent = x.shape[axis]
-    before, after = (
-        x.apply(StridedSliceOp, begin=(begin,), end=(end,), strides=(1,), axes=(axis,))
-        for begin, end in ((0, extent - 1), (1, extent))
-    )
-    return before, after
+    return cut(x, axis, 0, extent - 1), cut(x, axis, 1, extent)
 
 
 def top_k(
@@ -195,5 +219,5 @@ def top_k(
     if not same(k, 0):
         return ctx.emit_all(TopKOp, x.value, k=k, axis=at, ret_type="both", is_ascend=not largest, dtype=kind)
     # A k of 0 is all elements for the operator.
-    none = x.apply(StridedSliceOp, begin=[0], end=[0], strides=[1], axes=[at])
+    none = cut(x, at, 0, 0)
     return none.value, none.to(kind).value

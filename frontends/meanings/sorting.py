@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -47,7 +48,7 @@ def search_sorted(edges: Term, x: Term, right: bool = False, *, dtype: str = "in
     return edges.apply(SearchSortedOp, x, right=right, dtype=dtype)
 
 
-def bucketize(x: Term, edges: np.ndarray, *, dtype: str = "int32") -> Term:
+def bucketize(x: Term, edges: Sequence[float], *, dtype: str = "int32") -> Term:
     """The number of edges that each number is not below, compared as float32."""
     row = constant(x.ctx, np.asarray(edges, np.float32), "boundaries")
     return search_sorted(row, x.to("float32"), right=True, dtype=dtype)

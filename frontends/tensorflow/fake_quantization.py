@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.sorting import SearchSortedOp
 from ...support.dtypes import Array
 from ..importing.attributes import Flag, Float, Floats, Int
 from ..importing.rows import row
 from ..importing.terms import Term, constant, maximum, minimum
+from ..meanings.sorting import bucketize
 
 
 def _rounded(x: Term, low: Any, high: Any, bits: int, narrow: bool) -> Term:
@@ -34,17 +34,11 @@ def _term(x: Term, array: Any) -> Term:
     return constant(x.ctx, cast(Array, np.asarray(array, np.float32)), "range")
 
 
-def _bucketize(x: Term, boundaries: tuple[float, ...]) -> Term:
-    """The number of boundaries that each number is not below."""
-    bounds = constant(x.ctx, cast(Array, np.asarray(boundaries, np.float32)), "boundaries")
-    return bounds.apply(SearchSortedOp, x.to("float32"), right=True, dtype="int32")
-
-
 _BITS, _NARROW = Int(8, name="num_bits"), Flag(False, name="narrow_range")
 _RANGES = row(_rounded, "inputs min:array max:array", bits=_BITS, narrow=_NARROW)
 """A range for all numbers, or one for each channel, which are along the last axis."""
 TABLE = {
-    "Bucketize": row(_bucketize, "input", boundaries=Floats(())),
+    "Bucketize": row(bucketize, "input", edges=Floats((), name="boundaries")),
     "FakeQuantWithMinMaxArgs": row(
         _rounded, "inputs", low=Float(-6.0, name="min"), high=Float(6.0, name="max"), bits=_BITS, narrow=_NARROW
     ),

@@ -57,6 +57,9 @@ TABLE: dict[str, Converter[Context]] = {
     "ArgMin": _place(reduce.ArgMinOp),
     "Cumprod": _running(CumprodOp),
     "Cumsum": _running(CumsumOp),
+    "CumulativeLogsumexp": row(
+        reductions.running_log_sum_exp, "x axis:size", exclusive=Flag(False), reverse=Flag(False)
+    ),
     "EuclideanNorm": _over(reductions.norm_2),
     "InTopKV2": row(_in_top_k, "predictions targets k:size"),
     "Max": _plain(reduce.MaxOp),

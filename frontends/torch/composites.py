@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
 from ...dialects.relay.reduce import SumOp
-from ...dialects.relay.transform import PadOp
-from ...dialects.sizes import symbols_of
 from ..importing.attributes import Float, Int
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, log, maximum, minimum
 from ..meanings.activations import hard_shrink, soft_shrink
-from ..meanings.formulas import degrees, log_add_exp, radians, step
+from ..meanings.formulas import degrees, radians, step
 from ..meanings.pools import ADAPTIVE_MAX, adaptive_pool
 from ..meanings.reductions import norm_2
 from ..meanings.windows import with_batch, without_batch
 from .context import Context
 from .elementwise import of_floats
 from .promotion import meeting
-from .shaping import cut
 from .special import cross
 
 
@@ -55,23 +51,6 @@ def _weight_norm(ctx: Context) -> SSAValue:
     return (v * (g / norm_2(v, axes, keepdims=True))).value
 
 
-def _logcumsumexp(ctx: Context) -> SSAValue:
-    """By doubling: in step k each element takes up what stands 2^k before it."""
-    x = ctx.term("self")
-    if not x.shape:
-        return x.apply(ew.CopyOp).value
-    axis = ctx.axis("dim", len(x.shape))
-    extent, distance = x.shape[axis], 1
-    if symbols_of(extent):
-        ctx.fail("an axis of a known number of elements", str(extent))
-    while distance < extent:
-        widths = tuple(distance if at == 2 * axis else 0 for at in range(2 * len(x.shape)))
-        before = cut(ctx, x.value, axis, 0, extent - distance)
-        shifted = Term(ctx, ctx.emit(PadOp, before, ctx.scalar(-np.inf, x.value), pad_width=widths))
-        x, distance = log_add_exp(x, shifted), 2 * distance
-    return x.value
-
-
 def _frac(x: Term) -> Term:
     return x - x.apply(ew.TruncOp)
 
@@ -100,7 +79,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.heaviside.default": meeting(step, "self", beside="values"),
     "aten.hypot.default": meeting(ew.HypotOp),
     "aten.linalg_cross.default": row(cross, "self other", axis=Int(-1, name="dim")),
-    "aten.logcumsumexp.default": Converter(_logcumsumexp),
     "aten.logit.default": of_floats(_logit, eps=Float(None)),
     "aten.rad2deg.default": of_floats(degrees),
     "aten.softshrink.default": of_floats(soft_shrink, bound=Float(0.5, name="lambd")),

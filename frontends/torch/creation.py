@@ -9,10 +9,8 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import FullOp
-from ...dialects.relay.indexing import OneHotOp
 from ...dialects.relay.transform import TakeOp
 from ...dialects.sizes import Size, SizeExpr, proves, same
 from ...support.dtypes import Array
@@ -22,6 +20,7 @@ from ..importing.rows import row
 from ..importing.terms import Term, constant, where
 from ..meanings import moves
 from ..meanings.creation import numbers_between, numbers_from
+from ..meanings.indices import one_hot
 from ..meanings.linear_algebra import eye
 from ..meanings.signal import cosine_window
 from ..meanings.slices import diagonal
@@ -92,11 +91,11 @@ def _eye(ctx: Context, rows: int, columns: int | None, dtype: np.dtype[Any]) -> 
     return eye(ctx, rows, rows if columns is None else columns, dtype)
 
 
-def _one_hot(ctx: Context, x: Term, count: int) -> SSAValue:
+def _one_hot(ctx: Context, x: Term, count: int) -> Term:
     if same(count, -1):
         ctx.fail("a number of classes", "-1, which only values decide")
-    on, off = (ctx.constant(np.asarray(number, np.int64), "value") for number in (1, 0))
-    return ctx.emit(OneHotOp, x.value, on, off, depth=count, axis=-1, dtype="int64")
+    on, off = (constant(ctx, np.asarray(number, np.int64), "value") for number in (1, 0))
+    return one_hot(x, count, on, off)
 
 
 def _window(*shares: float) -> Converter[Context]:

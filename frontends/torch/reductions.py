@@ -150,6 +150,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.cumprod.default": _running(CumprodOp),
     "aten.cumsum.default": _running(CumsumOp),
     "aten.diff.default": row(_diff, "self prepend? append?", axis=Int(-1, name="dim"), n=Int(1)),
+    "aten.logcumsumexp.default": row(reductions.running_log_sum_exp, "self", axis=Int(name="dim")),
     "aten.logsumexp.default": over(_log_sum_exp),
     "aten.max.default": over(partial(_extreme, reduce.MaxOp)),
     "aten.max.dim": _extreme_at(reduce.MaxOp, reduce.ArgMaxOp),

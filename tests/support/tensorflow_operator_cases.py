@@ -375,6 +375,13 @@ def _indexing(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
 
 
 def _segments(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
+    for exclusive in (False, True):
+        for reverse in (False, True):
+            yield (
+                f"CumulativeLogsumexp {exclusive} {reverse}",
+                lambda v, e=exclusive, r=reverse: ops.CumulativeLogsumexp(x=v, axis=1, exclusive=e, reverse=r),
+                [np.concatenate([_reals(2, 5) * 40, np.float32([[-np.inf], [3]])], 1)],
+            )
     special = np.float32([[1, np.inf], [-2, -np.inf], [3, 0.5], [-np.inf, 4]])
     for kind in ("Max", "Min", "Prod", "Mean"):
         for label, x in (("reals", _reals(4, 3)), ("special", special), ("integers", _integers(4, 3, low=-9, high=9))):

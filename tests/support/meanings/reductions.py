@@ -283,8 +283,8 @@ TABLE = [
                                                                 exclusive=exclusive, reverse=reverse)),
     _scanned("cumprod", np.cumprod, "aten.cumprod.default", "Cumprod", "Cumprod"),
     Meaning("logcumsumexp", _along(lambda x: np.logaddexp.accumulate(x, -1)), _LAST, {
-        "torch": lambda net, x: net("aten.logcumsumexp.default", self=x, dim=-1)}, lost=1.0,
-        lacking={"tensorflow": "CumulativeLogsumexp"}),
+        "torch": lambda net, x: net("aten.logcumsumexp.default", self=x, dim=-1),
+        "tensorflow": lambda net, x: net("CumulativeLogsumexp", x, net.const(-1, "int32"), Tidx="int32")}, lost=1.0),
     Meaning("softmax", _along(_softmax), _LAST, {
         "onnx": lambda net, x: net("Softmax", x, axis=-1), "tflite": lambda net, x: net("SOFTMAX", x, beta=1.0),
         "torch": lambda net, x: net("aten.softmax.int", self=x, dim=-1),
