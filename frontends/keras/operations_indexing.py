@@ -165,7 +165,7 @@ TABLE: dict[str, Row] = {
     "SegmentMin": _segments(partial(scatters.segment_reduced, "min", infinite=True)),
     "SegmentProd": _segments(partial(scatters.segment_reduced, "mul")),
     "SegmentSum": _segments(scatters.segment_sum),
-    "SliceUpdate": Row(lambda ctx: _slice_update(ctx).value),
+    "SliceUpdate": declared(_slice_update, ""),
     "Take": declared(_take, "", axis=Int(None)),
     "TakeAlongAxis": declared(_take_along_axis, "x indices", axis=Int(None)),
 }
