@@ -7,15 +7,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp, StridedSliceOp
-from ...dialects.sizes import same, symbols_of
 from ..importing.attributes import Flag, Int, Ints, Word
-from ..importing.tensor import shape_of
 from ..importing.terms import Term, constant
 from ..meanings import indices, scatters
 from ..meanings.dynamic_slices import dynamic_update_slice, elements_of
+from ..meanings.slices import indexed
 from ..meanings.sorting import is_in
 from .context import Context, Reference
 from .nests import items_of, whole
@@ -23,64 +20,20 @@ from .operands import argument_term, array_of, dtype_option, operands
 from .rows import Row, declared
 
 
-def get_item(ctx: Context) -> SSAValue:
+def _get_item(ctx: Context, x: Term) -> Term:
     """Numpy's indexing by numbers, slices, new axes and one ellipsis."""
-    value = ctx.data(0, "x")
     argument = ctx.argument(1, "key")
     several = items_of(argument)
     keys: list[Any] = [argument] if several is None else several
     if any(isinstance(key, Reference) for key in keys):
         ctx.fail("indices known before the call", "a tensor")
-    used = sum(key is not None and key is not ... for key in keys)
-    rank = len(shape_of(value))
-    if keys.count(...) > 1 or used > rank:
-        ctx.fail(f"at most {rank} indices", str(len(keys)))
-    if ... not in keys:
-        keys.append(...)
-    at = keys.index(...)
-    keys[at : at + 1] = [slice(None)] * (rank - used)
-    bounds: list[tuple[int, int, int]] = []
-    gone: list[int] = []
-    new: list[int] = []
     for key in keys:
-        if key is None:
-            new.append(len(bounds) - len(gone) + len(new))
-            continue
-        if isinstance(key, int):
-            gone.append(len(bounds))
-        bounds.append(_bounds(ctx, key, shape_of(value)[len(bounds)]))
-    rows = zip(bounds, shape_of(value), strict=True)
-    if not all(same(first, 0) and same(last, extent) and step == 1 for (first, last, step), extent in rows):
-        begin, end, strides = ([row[at] for row in bounds] for at in range(3))
-        value = ctx.emit(StridedSliceOp, value, begin=begin, end=end, strides=strides)
-    if gone:
-        value = ctx.emit(SqueezeOp, value, axis=gone)
-    for axis in new:
-        value = ctx.emit(ExpandDimsOp, value, axis=axis)
-    return value
-
-
-def _bounds(ctx: Context, key: Any, extent: int) -> tuple[int, int, int]:
-    """Begin, end and step of an index or slice of an axis."""
-    if (number := whole(key)) is not None:
-        first = extent + number if number < 0 else number
-        if not symbols_of(extent) and not 0 <= first < extent:
-            ctx.fail(f"an index of {extent} elements", str(number))
-        return first, first + 1, 1
-    ends: list[Any] = [getattr(key, name, key) for name in ("start", "stop", "step")]
-    if any(end is not None and whole(end) is None for end in ends):
-        ctx.fail("a number, or a slice of numbers, as index", repr(ends)[:80])
-    start, stop, step = (whole(end) for end in ends)
-    if not symbols_of(extent):
-        if step == 0:
+        ends = [getattr(key, name, key) for name in ("start", "stop", "step")]
+        if key is not ... and any(end is not None and whole(end) is None for end in ends):
+            ctx.fail("a number, or a slice of numbers, as index", repr(ends)[:80])
+        if ends[2] == 0 and isinstance(key, slice):
             ctx.fail("a step that is not 0", "0")
-        first, last, stride = slice(start, stop, step).indices(extent)
-        return first, (last if last >= 0 else -extent - 1), stride
-    if step is not None and step < 1:
-        ctx.fail("a step forwards along an axis of open size", str(step))
-    first = 0 if start is None else extent + start if start < 0 else start
-    last = extent if stop is None else extent + stop if stop < 0 else stop
-    return first, last, step or 1
+    return indexed(x, keys)
 
 
 def _take(ctx: Context, axis: int | None) -> Term:
@@ -154,7 +107,7 @@ def _is_in(ctx: Context, invert: bool) -> Term:
 
 
 TABLE: dict[str, Row] = {
-    "GetItem": Row(get_item),
+    "GetItem": declared(_get_item, "x"),
     "IsIn": declared(_is_in, "", invert=Flag(False), unread={"assume_unique": "a faster way"}),
     "OneHot": declared(_one_hot, "", classes=Int(name="num_classes", least=1), axis=Int(-1), sparse=Flag(False)),
     "Scatter": declared(_scatter, "", shape=Ints()),
