@@ -121,6 +121,10 @@ def test_rows_of_small_integers(gathered: int, quantized: int):
         check("GatherBlockQuantized", *given, known=[0, 2, *([3] if zeros else [])], **options)
 
 
+UNSATURATED = -64, 64
+"""Weights of int8 of which onnxruntime's sums of two products fit 16 bits: on machines without VNNI it cuts others."""
+
+
 @pytest.mark.parametrize("past", [0, 3])
 @pytest.mark.parametrize("mask", ["none", "lengths", "ends", "raw"])
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
@@ -133,7 +137,7 @@ def test_quantised_attention(past: int, mask: str, dtype: str):
         "ends": np.array([whole, whole - 1, 0, 1], np.int32),
         "raw": integers(0, 2, batch, whole, dtype=np.int32),
     }
-    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max + 1
+    low, high = (0, 256) if dtype == "uint8" else UNSATURATED
     scale: Array = rng.uniform(0.002, 0.01, 3 * hidden if past else ()).astype(np.float32)
     inputs = [
         integers(0, 256, batch, length, hidden, dtype=np.uint8),
@@ -227,7 +231,7 @@ def test_normalisation_that_the_standard_has_not_yet(op: str):
 
 
 def test_quantised_convolution_with_channels_last():
-    kernel = integers(-128, 128, 12, 4, 3, 3, dtype=np.int8)
+    kernel = integers(*UNSATURATED, 12, 4, 3, 3, dtype=np.int8)
     scale, zero = np.array(0.02, np.float32), np.array(120, np.uint8)
     weights = [kernel, np.array(0.01, np.float32), np.array(0, np.int8), np.array(0.4, np.float32), zero]
     image = integers(0, 256, 1, 7, 8, 4, dtype=np.uint8)
