@@ -22,6 +22,8 @@ def check_size(x: Term, size: Sequence[int]) -> None:
 def _resized(method: str) -> Converter[Context]:
     def resized(x: Term, size: Sequence[int], aligned: bool, centred: bool) -> Term:
         check_size(x, size)
+        if aligned and centred:
+            x.ctx.fail(f"{ALIGNED.name} or {CENTRED.name}", "both")
         return resized_image(x, size, "NHWC", method, aligned=aligned, centred=centred)
 
     return row(resized, "input size:ints", aligned=ALIGNED, centred=CENTRED)

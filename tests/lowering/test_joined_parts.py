@@ -93,15 +93,11 @@ def test_small_concatenations_are_inlined():
 def test_blocks_of_another_size_are_read_in_runs():
     x = relay.var("x", shape=(1, 6, 20, 20, 24))
     blocks = relay.layout_transform(x, "NCHW24c", "NCHW16c")
-    program = whence.compile(
-        relay.IRModule.from_expr(relay.Function([x], relay.nn.relu(blocks))), threads=1, target=AVX512
-    )
-    (kernel,) = program.artifact.kernels
+    module = relay.IRModule.from_expr(relay.Function([x], relay.nn.relu(blocks)))
+    (kernel,) = whence.compile(module, threads=1, target=AVX512).artifact.kernels
     assert isinstance(kernel, Kernel)
     assert "tir.load %p0" in kernel.tir
     assert not re.findall(r"tir\.load .* -> f32", kernel.tir)
     image = np.random.default_rng(2).standard_normal((1, 6, 20, 20, 24), np.float32)
     plain = image.transpose(0, 1, 4, 2, 3).reshape(1, 9, 16, 20, 20)
-    np.testing.assert_array_equal(
-        whence.Executable(program.artifact, 1)(image), np.maximum(plain.transpose(0, 1, 3, 4, 2), 0)
-    )
+    np.testing.assert_array_equal(whence.compile(module)(image), np.maximum(plain.transpose(0, 1, 3, 4, 2), 0))
