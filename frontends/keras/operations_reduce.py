@@ -12,11 +12,11 @@ from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
 from ..importing.attributes import Flag, Int, Ints
-from ..importing.terms import Term, absolute, maximum
-from ..importing.terms import sqrt as root
+from ..importing.terms import Term
 from ..meanings import linear_algebra, products, reductions, sorting
 from ..meanings.attention import added, attended, both, heads_first, score_dtype
 from ..meanings.einsum import einsum
+from ..meanings.norms import unit_norm
 from .attention import bias_of, seen_by_position
 from .context import Context
 from .nests import items_of, whole, wholes
@@ -88,14 +88,9 @@ def _normalize(ctx: Context) -> SSAValue:
     order, epsilon = ctx.option("order", 2), ctx.option("epsilon")
     axes = axes_option(ctx, len(x.shape))
     least = 1e-7 if epsilon is None else ctx.float("epsilon")
-    match order:
-        case 1:
-            norm = absolute(x).sum(*axes)
-        case 2:
-            return (x / root(maximum((x * x).sum(*axes), least * least))).value
-        case _:
-            ctx.fail("order 1 or 2", repr(order))
-    return (x / maximum(norm, least)).value
+    if order not in (1, 2):
+        ctx.fail("order 1 or 2", repr(order))
+    return unit_norm(x, axes, least, order).value
 
 
 def _norm(ctx: Context, x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:

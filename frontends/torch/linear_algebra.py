@@ -25,7 +25,7 @@ from ..meanings.products import dot, kron, matmul, outer, vecdot, with_addend
 from ..meanings.reductions import norm
 from ..meanings.slices import diagonal
 from .context import Context
-from .promotion import FLOAT, common_type, floating, operand
+from .promotion import FLOAT, common_type, floating, meeting, operand
 
 
 def _rank_one(ctx: Context) -> SSAValue:
@@ -149,9 +149,8 @@ def _pdist(x: Term, p: float) -> Term:
     return norm(pairs[0] - pairs[1], p, (1,))
 
 
-def _pairwise_distance(ctx: Context, p: float, epsilon: float, keepdims: bool) -> Term:
-    dtype = floating(common_type(ctx, ("x1", "x2")))
-    return norm(operand(ctx, "x1", dtype) - operand(ctx, "x2", dtype) + epsilon, p, (-1,), keepdims)
+def _pairwise_distance(a: Term, b: Term, p: float, epsilon: float, keepdims: bool) -> Term:
+    return norm(a - b + epsilon, p, (-1,), keepdims)
 
 
 def _in_floats(function: Callable[..., Term | tuple[Term, ...]], name: str) -> Converter[Context]:
@@ -199,8 +198,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.linalg_vecdot.default": row(vecdot, "x y", axis=Int(-1, name="dim")),
     "aten.logdet.default": _in_floats(_log_of_determinant, "self"),
     "aten.matrix_power.default": _power,
-    "aten.pairwise_distance.default": row(
-        _pairwise_distance, "", p=_P, epsilon=Float(1e-6, name="eps"), keepdims=_KEEPDIMS
+    "aten.pairwise_distance.default": meeting(
+        *(_pairwise_distance, "x1 x2"), dtype=floating, p=_P, epsilon=Float(1e-6, name="eps"), keepdims=_KEEPDIMS
     ),
     "aten.slogdet.default": _in_floats(sign_and_log_of_determinant, "self"),
     "aten.trace.default": row(_trace, "self"),

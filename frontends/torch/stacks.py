@@ -6,13 +6,12 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp, IsNanOp, LogicalNotOp
 from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.sizes import Size, SizeExpr
-from ..importing.attributes import Int, Stated
+from ..importing.attributes import Float, Int, Stated
 from ..importing.converter import Converter
 from ..importing.rows import row
 from ..importing.terms import Term, axis_of, constant, places, where
@@ -21,7 +20,7 @@ from ..meanings.products import matmul, with_addend
 from ..meanings.reductions import norm
 from ..meanings.slices import cut
 from .context import Context
-from .promotion import common_type, floating, kind_of, operand
+from .promotion import floating, kind_of, meeting
 
 
 def _at_least(rank: int) -> Converter[Context]:
@@ -45,9 +44,8 @@ def _sum_of_products(addend: Term, a: Term, b: Term, alpha: float, beta: float) 
     return with_addend(matmul(a, b).apply(SumOp, axis=(0,), keepdims=False), addend, alpha, beta)
 
 
-def _distance(ctx: Context) -> SSAValue:
-    dtype = floating(common_type(ctx, ("self", "other")))
-    return norm(operand(ctx, "self", dtype) - operand(ctx, "other", dtype), ctx.float("p", 2.0)).value
+def _distance(a: Term, b: Term, p: float) -> Term:
+    return norm(a - b, p)
 
 
 def _running(x: Term, axis: int, smallest: bool) -> tuple[Term, Term]:
@@ -92,5 +90,5 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.cartesian_prod.default": row(_all_pairs, "tensors*"),
     "aten.cummax.default": row(partial(_running, smallest=False), "self", axis=Int(name="dim")),
     "aten.cummin.default": row(partial(_running, smallest=True), "self", axis=Int(name="dim")),
-    "aten.dist.default": Converter(_distance),
+    "aten.dist.default": meeting(_distance, dtype=floating, p=Float(2.0)),
 }
