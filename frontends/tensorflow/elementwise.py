@@ -63,7 +63,7 @@ TABLE = {
     "Acos": row(ew.AcosOp, "x"),
     "Acosh": row(ew.AcoshOp, "x"),
     "Add": row(ew.AddOp, "x y"),
-    "AddN": row(elementwise.combined(ew.AddOp), "inputs more*"),
+    "AddN": row(elementwise.combined(ew.AddOp), "inputs*"),
     "AddV2": row(ew.AddOp, "x y"),
     "Asin": row(ew.AsinOp, "x"),
     "Asinh": row(ew.AsinhOp, "x"),

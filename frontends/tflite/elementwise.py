@@ -49,7 +49,7 @@ def _to_output(function: Callable[..., Term]) -> Converter[Context]:
 TABLE = {
     "ABS": row(ew.AbsOp, "x"),
     "ADD": _with_activation(ew.AddOp),
-    "ADD_N": row(elementwise.combined(ew.AddOp), "input more*"),
+    "ADD_N": row(elementwise.combined(ew.AddOp), "input*"),
     "ATAN2": row(ew.Atan2Op, "lhs rhs"),
     "BITCAST": _to_output(elementwise.bitcast),
     "BITWISE_XOR": row(logic.BitwiseXorOp, "lhs rhs"),

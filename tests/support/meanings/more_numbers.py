@@ -160,6 +160,9 @@ TABLE = [
     Meaning("sum_of_tensors", lambda *xs: sum(xs[1:], xs[0]), [Case("three", [_X, _X * 2, _X - 1])], {
         "onnx": op("Sum"), "tflite": op("ADD_N"), "tensorflow": op("AddN", N=3),
         "keras": lambda net, *xs: net.layer("Add", list(xs))}),
+    Meaning("sum_of_one_tensor", lambda x: x, [Case("one", [_X])], {
+        "onnx": op("Sum"), "tflite": op("ADD_N"), "tensorflow": op("AddN", N=1)}),
+    Meaning("greatest_of_one_tensor", lambda x: x, [Case("one", [_X])], {"onnx": op("Max")}),
     Meaning("mean_of_tensors", lambda *xs: sum(xs[1:], xs[0]) / np.float32(3), [Case("three", [_X, _X * 2, _X - 1])], {
         "onnx": op("Mean"), "keras": lambda net, *xs: net.layer("Average", list(xs))}),
     Meaning("greatest_of_tensors", lambda *xs: np.maximum.reduce(xs), [Case("three", [*PAIRS,
