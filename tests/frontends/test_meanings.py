@@ -25,7 +25,7 @@ ROWS = [
     for meaning in table(family)
     for way in meaning.spellings
 ]
-SPELLED = {"onnx": 225, "tflite": 153, "torch": 309, "keras": 291, "tensorflow": 196, "stablehlo": 102}
+SPELLED = {"onnx": 232, "tflite": 154, "torch": 328, "keras": 305, "tensorflow": 205, "stablehlo": 104}
 """Spellings of each format: they may only become more."""
 
 
