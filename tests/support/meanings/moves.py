@@ -203,7 +203,7 @@ TABLE = [
         "tflite": lambda net, x: net("BROADCAST_TO", x, net("BROADCAST_ARGS", _ints(net, 3, 1), _ints(net, 2, 1, 4))),
         "tensorflow": lambda net, x: net("BroadcastTo", x, net("BroadcastArgs", _ints(net, 3, 1), _ints(net, 2, 1, 4)),
                                          Tidx="int32")}),
-    Meaning("fill", lambda x: np.full((2, 3), x), [Case("a scalar", [np.float32(0.3)[None].reshape(())])], {
+    Meaning("fill", lambda x: np.full((2, 3), x), [Case("a scalar", [np.array(0.3, np.float32)])], {
         "tflite": lambda net, x: net("FILL", _ints(net, 2, 3), x, dtypes="float32"),
         "tensorflow": lambda net, x: net("Fill", _ints(net, 2, 3), x, T="float32", index_type="int32"),
         "torch": lambda net, x: net("aten.fill.Tensor", self=net.const(np.zeros((2, 3)), "float32"), value=x)}),

@@ -88,7 +88,8 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
 def _quantile(x: Array, q: Any, axis: int | None, method: str, kept: bool) -> Array:
-    return np.quantile(x.astype(np.float64), q, axis=axis, method=method, keepdims=kept).astype(np.float32)
+    options: Any = {"axis": axis, "method": method, "keepdims": kept}
+    return np.quantile(x.astype(np.float64), q, **options).astype(np.float32)
 
 
 def _quantile_torch(net: Any, x: Any, q: Any, axis: int | None, method: str, kept: bool) -> Any:
@@ -154,11 +155,11 @@ def _dense(points: Array, values: Array, default: float) -> Array:
 
 
 def _areas(y: Array, dx: float, axis: int) -> Array:
-    return np.trapezoid(y.astype(np.float64), dx=dx, axis=axis).astype(np.float32)
+    return np.asarray(np.trapezoid(y.astype(np.float64), dx=dx, axis=axis), np.float32)
 
 
 def _areas_at(y: Array, x: Array, axis: int) -> Array:
-    return np.trapezoid(y.astype(np.float64), x.astype(np.float64), axis=axis).astype(np.float32)
+    return np.asarray(np.trapezoid(y.astype(np.float64), x.astype(np.float64), axis=axis), np.float32)
 
 
 TABLE = [
