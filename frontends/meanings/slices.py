@@ -133,7 +133,7 @@ def _range(x: Term, axis: int, chosen: slice, lengths: bool) -> tuple[Term, tupl
     extent, first, last, step = x.shape[axis], chosen.start, chosen.stop, cast(int, chosen.step or 1)
     if lengths and last is not None:
         last = (first + extent if proves(first, "<", 0) else first) + last
-    if not any(symbols_of(size or 0) for size in (extent, first, last)):
+    if not any(symbols_of(size) for size in (extent, first, last) if size is not None):
         indices = range(extent)[first:last:step]
         # Relay counts negative ends from the end: one before the first element is so far below.
         stop = indices.stop if indices.stop >= 0 else -extent - 1

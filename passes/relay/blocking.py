@@ -7,8 +7,9 @@ still that one layer, and a transform belongs to the layer that asked for it, ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
@@ -17,6 +18,7 @@ from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.layout_traits import Arrangement, OwnLayouts
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import LayoutTransformOp
+from ...dialects.sizes import Size, SizeExpr
 from ...support.machine import CHANNEL_BLOCK
 
 PLAIN = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
@@ -27,6 +29,8 @@ _WHOLE = 4
 """Vectors of the widest block that is no block of a machine's own: more leave too few registers for pixels."""
 _EMPTY = 1.25
 """Work that may be left out for which channels of zeros, and taking them away again, pay."""
+_SMALL = 64
+"""The pixels of a small image."""
 _FULL = 3 / 4
 """The part of a vector that outputs have to fill to be its lanes: sums across lanes cost about what is empty then."""
 _PANELS = (4, 3, 2, 1)
@@ -80,9 +84,13 @@ def empty_channels(extent: int, limit: int, lanes: int) -> int:
     return more if extent / (extent + more) > _EMPTY * filled else 0
 
 
-def few_channels(outputs: int, block: int, lanes: int) -> bool:
-    """Return whether a convolution's lanes are better input channels, in blocks of so many, than so few outputs."""
-    return outputs < _FULL * lanes and block % lanes == 0
+def few_channels(outputs: int, image: Sequence[Size], block: int, lanes: int) -> bool:
+    """Return whether a convolution's lanes are better input channels, in blocks of so many, than so few outputs.
+
+    Not of small images, as those that gate channels are: these are read again in blocks of channels.
+    """
+    large = any(isinstance(extent, SizeExpr) for extent in image) or prod(image) > _SMALL
+    return outputs < _FULL * lanes and block % lanes == 0 and large
 
 
 def _filled(width: int, lanes: int) -> float:

@@ -55,10 +55,10 @@ def test_layers_are_called_what_their_outputs_are():
         ("constant", "conv2d_bias"),
         ("nn.bias_add", "net/conv2d"),
         ("clip", "net/conv2d"),
-        ("reshape", "dense"),
         ("constant", "dense/w"),
-        ("nn.dense", "dense"),
         ("constant", "dense/b"),
+        ("reshape", "dense"),
+        ("nn.dense", "dense"),
         ("nn.bias_add", "dense"),
     ]
 

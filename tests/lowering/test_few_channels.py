@@ -14,9 +14,9 @@ import whence
 CASES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], dict[str, Any]]] = {
     "three": ((2, 32, 7, 13), 3, (3, 3), {"pads": [1, 1, 1, 1]}),
     "one, steps": ((1, 16, 9, 20), 1, (5, 2), {"strides": [2, 1], "dilations": [1, 3]}),
-    "single pixels": ((2, 64, 4, 9), 2, (1, 1), {}),
-    "groups": ((1, 32, 6, 5), 4, (3, 3), {"group": 2, "pads": [0, 1, 2, 1]}),
-    "line": ((2, 32, 40), 2, (7,), {"pads": [3, 3]}),
+    "single pixels": ((2, 64, 8, 9), 2, (1, 1), {}),
+    "groups": ((1, 32, 9, 9), 4, (3, 3), {"group": 2, "pads": [0, 1, 2, 1]}),
+    "line": ((2, 32, 80), 2, (7,), {"pads": [3, 3]}),
     "space": ((1, 16, 3, 4, 6), 1, (3, 1, 2), {"pads": [1, 0, 1, 1, 0, 0]}),
 }
 

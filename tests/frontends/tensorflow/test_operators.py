@@ -29,6 +29,7 @@ BY_HAND = {
     *("BatchNormWithGlobalNormalization", "DebugGradientIdentity", "Gelu", "MatrixDiagPartV2", "MatrixSetDiagV2"),
     *("TensorArrayConcatV3", "_FusedMatMul"),
     *("Digamma", "Erfinv", "Lgamma", "NextAfter"),
+    *("LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve"),
     *("Multinomial", "RandomStandardNormal", "RandomUniform", "RandomUniformInt"),
 }
 """Rows of operators that TensorFlow's functions do not have, as its passes make them, or older versions; and of random
