@@ -37,11 +37,11 @@ def scaled(x: Term, factor: Size | float) -> Term:
     return x if factor == 1.0 else x * x.number(factor)
 
 
-def dense(x: Term, weight: Term, bias: Term | None = None, *, outputs_first: bool) -> Term:
+def dense(x: Term, weight: Term, bias: Term | None = None, *, outputs_first: bool, bias_axis: int = 1) -> Term:
     """Multiply rows (.., k) by a 2-d weight, `(n, k)` if `outputs_first`, else `(k, n)`, and add the bias (n), if any.
 
     A constant weight is for nn.dense, transposed if necessary, which packs it at compile time; other weights are
-    multiplied in the fastest form.
+    multiplied in the fastest form. bias_axis: the axis of columns, 1 or -1, as TVM writes it for a format.
     """
     *batch, depth = x.shape
     x.ctx.require_equal(depth, weight.shape[1 if outputs_first else 0])
@@ -52,7 +52,7 @@ def dense(x: Term, weight: Term, bias: Term | None = None, *, outputs_first: boo
         result = rows.apply(DenseOp, weight)
     else:
         result = rows.apply(MatmulOp, swap_last(weight) if outputs_first else weight)
-    result = result if bias is None else result.apply(BiasAddOp, bias)
+    result = result if bias is None else result.apply(BiasAddOp, bias, axis=bias_axis)
     return result.reshape(*batch, result.shape[1])
 
 

@@ -47,7 +47,7 @@ def _scaled(op: type[Operator], *, reversed: bool = False) -> Converter[Context]
         x, y = (y, x) if reversed else (x, y)
         return numeric(op)(x, y if alpha is None else numeric(ew.MultiplyOp)(y, alpha))
 
-    return meeting(computed, beside="alpha")
+    return meeting(computed, beside="alpha?")
 
 
 _QUOTIENTS = {"floor": formulas.floored_quotient, "trunc": formulas.truncated_quotient}
@@ -105,7 +105,7 @@ def _plus(function: Callable[[Term, Term], Term]) -> Converter[Context]:
         more = function(a, b)
         return x + (more if value is None else more * value)
 
-    return meeting(computed, "self tensor1 tensor2", beside="value")
+    return meeting(computed, "self tensor1 tensor2", beside="value?")
 
 
 def _converted(ctx: Context, x: Term, dtype: np.dtype[Any] | None) -> Term:
@@ -143,7 +143,7 @@ _FLOATS = {
     "tan": ew.TanOp,
     "tanh": ew.TanhOp,
 }
-_CLAMP = meeting(elementwise.between, "self min max")
+_CLAMP = meeting(elementwise.between, "self min? max?")
 _LERP = meeting(_lerp, "self", beside="end weight")
 _MASKED_FILL = meeting(_masked_fill, "self", truths="mask", beside="value")
 _QUOTIENT = row(_quotient, mode=Word(None, name="rounding_mode", among=("trunc", "floor")))

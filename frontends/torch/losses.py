@@ -170,8 +170,8 @@ def _cross_entropy(
 _IGNORED = Int(-100, name="ignore_index")
 
 TABLE: dict[str, Converter[Context]] = {
-    "aten.binary_cross_entropy.default": _loss(_of_probabilities, beside="weight"),
-    "aten.binary_cross_entropy_with_logits.default": _loss(_binary_cross_entropy, beside="weight pos_weight"),
+    "aten.binary_cross_entropy.default": _loss(_of_probabilities, beside="weight?"),
+    "aten.binary_cross_entropy_with_logits.default": _loss(_binary_cross_entropy, beside="weight? pos_weight?"),
     "aten.cosine_embedding_loss.default": _loss(
         _cosine_embedding, "input1 input2 target", bound=Float(0.0, name="margin")
     ),

@@ -20,7 +20,7 @@ from .context import Context
 def linear(x: Term, weight: Term, bias: Term | None = None) -> Term:
     """Rows times the transpose of a weight (outputs, inputs), or a vector of inputs; then the bias."""
     if len(weight.shape) > 1:
-        return dense(x, weight, bias, outputs_first=True)
+        return dense(x, weight, bias, outputs_first=True, bias_axis=-1)
     return matmul(x, weight) if bias is None else matmul(x, weight) + bias
 
 

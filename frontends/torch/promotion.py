@@ -145,14 +145,18 @@ def meeting(
     """The row of a function of arguments, tensors or numbers, in the element type in which they meet.
 
     truths: arguments before them, which are truth values. beside: arguments behind, which take the type and do not
-    decide it. dtype: the type to compute in, by that where they meet. The function gets None for what is left out.
+    decide it. dtype: the type to compute in, by that where they meet. The function gets None for an argument marked by
+    `?` that is left out.
     """
 
     def computed(ctx: Context, **options: Any) -> Term:
-        common = dtype(common_type(ctx, filter(ctx.given, names.split())))
+        deciding = [name.rstrip("?") for name in names.split()]
+        common = dtype(common_type(ctx, filter(ctx.given, deciding)))
         kinds = ((truths, BOOL), (names, common), (beside, common))
         operands: list[Any] = [
-            operand(ctx, name, kind) if ctx.given(name) else None for text, kind in kinds for name in text.split()
+            None if name.endswith("?") and not ctx.given(name[:-1]) else operand(ctx, name.rstrip("?"), kind)
+            for text, kind in kinds
+            for name in text.split()
         ]
         if isinstance(function, type):
             return operands[0].apply(function, *operands[1:])
