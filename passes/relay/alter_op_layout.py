@@ -102,7 +102,7 @@ class BlockConv(RewritePattern):
             block_in = input_block(input, each, channel_block(each, self.lanes, self.vector))
             if pairs and block_in % 2:
                 block_in = 2 * largest_divisor(each // 2, self.lanes // 2)
-            if computed == f32 and few_channels(outputs // groups, shape_of(op.result)[2:], block_in, self.vector):
+            if computed == f32 and few_channels(outputs // groups, shape_of(op.results[0])[2:], block_in, self.vector):
                 block_out, more = 1, 0
             kernel, contrib = f"{kernel_plain}{block_in // (1 + pairs)}i{block_out}o", ContribConv2DNCHWcOp
         # TVM has names of their own for blocked 2-d convolutions only.
