@@ -423,7 +423,7 @@ def test_transforms_are_located_at_who_asked() -> None:
     module = alter(net.done(net.bias(x)))
     (conv,) = ops(module, nn.ContribConv2DNCHWcOp)
     (pool,) = ops(module, nn.MaxPool2DOp)
-    assert layer_names(pool.location)[0].startswith("MaxPool2DOp")
+    assert layer_names(pool.location)[0].startswith(nn.MaxPool2DOp.__name__)
     assert [op.location for op in ops(module, transform.LayoutTransformOp)] == [conv.location] * 2
 
 
