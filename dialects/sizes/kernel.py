@@ -191,6 +191,11 @@ def at_least(size: Size, least: int) -> bool:
     return size >= least if isinstance(size, int) else proves(size, ">=", least)
 
 
+def may_be_one(size: Size) -> bool:
+    """Return whether only a call knows a size, which 1 may be, or less."""
+    return isinstance(size, SizeExpr) and not at_least(size, 2)
+
+
 @lru_cache(maxsize=1 << 12)
 def last_value(count: Size) -> Size:
     """The largest value of a loop that runs `count` times, where it runs: 0 if that is never more than once."""

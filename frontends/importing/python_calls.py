@@ -49,8 +49,7 @@ class PythonCall:
 
     def completed(self, function: Function, defaults: Mapping[str, Any]) -> PythonCall:
         """Return the call with defaults for those attributes that it lacks and that a function has parameters for."""
-        by_name = bool(self.names) and takes(function, self.names)
-        free = parameters_of(function)[0 if by_name else len(self.arguments) :]
+        free = parameters_of(function)[0 if self._by_name(function) else len(self.arguments) :]
         lacking = {name: value for name, value in defaults.items() if name in free}
         return replace(self, attributes=lacking | dict(self.attributes))
 
@@ -69,8 +68,12 @@ class PythonCall:
                 return function(**dict(zip(self.names, values, strict=True)), **attributes)
             return function(*values, **attributes)
 
-        by_name = bool(self.names) and takes(function, self.names)
+        by_name = self._by_name(function)
         return call
+
+    def _by_name(self, function: Function) -> bool:
+        """Return whether a function gets the arguments by their names."""
+        return bool(self.names) and takes(function, self.names)
 
 
 class LibraryCall(NamedTuple):

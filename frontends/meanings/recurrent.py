@@ -71,9 +71,9 @@ class Direction:
 
     kind: Kind
     weight: Term
-    """Of the input: (gates * hidden, features)."""
+    """The weights of the input: (gates * hidden, features)."""
     recurrent: Term
-    """Of the state: (gates * hidden, hidden)."""
+    """The weights of the state: (gates * hidden, hidden)."""
     bias: Term | None = None
     recurrent_bias: Term | None = None
     """A bias of the product with the state, beside that of the product with the input."""

@@ -34,7 +34,7 @@ def _floats(function: type[Operator] | Function) -> Converter[Context]:
 
 
 def _binary(op: type[Operator]) -> Converter[Context]:
-    """Of two tensors of one shape."""
+    """The row of an operator of two tensors of one shape."""
 
     def computed(ctx: Context, x: Term, y: Term) -> Term:
         ctx.same_shapes(0, 1)

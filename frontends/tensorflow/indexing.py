@@ -51,7 +51,7 @@ def _less(x: Term, indices: Term, updates: Term) -> Term:
 
 
 def _segments(function: Segments) -> Converter[Context]:
-    """Of the rows of one number, which are sorted; numbers that are not known have no bound."""
+    """The row of a function of the rows of each number. Numbers are sorted; only known ones have a bound."""
 
     def computed(ctx: Context, x: Term, ids: Term) -> Term:
         numbers = ctx.array(1, "numbers of segments")

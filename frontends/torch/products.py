@@ -47,7 +47,7 @@ def _bilinear(x: Term, y: Term, weight: Term, bias: Term | None) -> Term:
 
 
 def _tensordot(a: Term, b: Term, left: Sequence[int], right: Sequence[int]) -> Term:
-    """Where an axis of one element meets one of many, the sum is that of the many times the one."""
+    """Sum products over pairs of axes, of which an axis of one element meets each element of a longer one."""
     left, right = [axis_of(a, axis) for axis in left], [axis_of(b, axis) for axis in right]
     for axis, other in zip(left, right, strict=True):
         if same(a.shape[axis], 1) and not same(b.shape[other], 1):

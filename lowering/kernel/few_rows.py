@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects import te, tir
-from ...dialects.sizes import Size, SizeExpr, same
-from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...dialects.sizes import Size, same
+from ...dialects.sizes.kernel import affine_map, lifted, may_be_one
 from ...provenance.rewrite import rewrite
 from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
@@ -80,5 +80,4 @@ def _open_product(func: te.FuncOp) -> tuple[Size, LocationAttr] | None:
     if len(products) != 1 or (products[0].attributes["tag"] == _PRODUCTS[0] and len(reductions) != 1):
         return None
     *_, rows, columns = products[0].shape
-    is_open = isinstance(rows, SizeExpr) and not at_least(rows, 2) and not same(rows, columns)
-    return (rows, products[0].location) if is_open else None
+    return (rows, products[0].location) if may_be_one(rows) and not same(rows, columns) else None

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import SizeExpr
-from ...dialects.sizes.kernel import at_least
+from ...dialects.sizes.kernel import may_be_one
 from ...te import Expr, Tensor
 from .pairs import in_words, products, words_of_rows
 from .stages import (
@@ -94,7 +93,7 @@ def matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
         words, multiplied, depth = y, None, shape(x)[-2 if flip_x else -1]
     k = te.reduce_axis((0, depth), name="k")
     extents = shape_of(op.results[0])
-    if flip_y and multiplied is None and isinstance(extents[-2], SizeExpr) and not at_least(extents[-2], 2):
+    if flip_y and multiplied is None and may_be_one(extents[-2]):
         turned = (*shape(y)[:-2], depth, shape(y)[-2])
         y, flip_y = compute(turned, lambda *i: words(*i[:-2], i[-1], i[-2]), "turned", tag=TURNED, keep=True), False
 

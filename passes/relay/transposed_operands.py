@@ -13,7 +13,7 @@ from ...dialects.relay.matmul import FEW_ROWS, LONG_ROW, BatchMatmulOp, MatmulOp
 from ...dialects.relay.operator import shape_of
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...dialects.sizes import Size, holds_zero, same, same_shape
-from ...dialects.sizes.kernel import at_least
+from ...dialects.sizes.kernel import may_be_one
 from .blocking import twin
 
 Product: TypeAlias = MatmulOp | BatchMatmulOp
@@ -29,7 +29,7 @@ def _reads_rows(rows: Size, columns: Size, terms: Size) -> bool:
         return True
     if isinstance(rows, int):
         return 0 < rows <= FEW_ROWS
-    return not at_least(rows, 2) and not same(rows, columns)
+    return may_be_one(rows) and not same(rows, columns)
 
 
 class ReadTransposed(RewritePattern):

@@ -18,8 +18,9 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..knobs import Legal, Values
 from ..stages import MUCH_PADDING
-from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, passes
+from .common import PARTITION_HINT, Scheduling, passes
 from .convolution_cost import Padding, coefficients, convolution_cost, window_cost
+from .reduction import lane_sums, place_lane_sums
 from .terms import LONGEST, divisors, term_counts, write_out
 from .tiles import counted, pixel_tile, pixel_tiles, pixels_fit, row_tile, row_tiles
 
@@ -106,12 +107,7 @@ def _schedule_few(work: Scheduling, stage: Stage) -> None:
 
     for parallel n.y { for x.outer { rf[x.inner, oc, lane]; for ic, ky, kx { rf += .. }; out = vector reductions } }
     """
-    lanes = work.lanes(stage)
-    _, lane = stage.split(stage.reduce_axes[-1], lanes)
-    part = work.schedule.rfactor(stage, lane, -1)
-    part.set_scope("local")
-    work.done.add(part)
-    host, inner = work.hosted(stage)
+    part, host, inner = lane_sums(work, stage)
     n, channels, *rows, columns, _ = host.leaf
     if len(inner.axes) < len(host.leaf):
         columns, rows = host.fuse(*rows, columns), []
@@ -125,14 +121,8 @@ def _schedule_few(work: Scheduling, stage: Stage) -> None:
     host.parallel(host.fuse(n, c_outer, *rows))
     host.unroll(x_inner)
     host.unroll(c_inner)
-    for some in (part, inner):
-        some.compute_at(host, x_outer)
-        n, channels, *rows, columns, _ = some.axes[: len(stage.axes)]
-        some.unroll(columns)
-        some.unroll(channels)
-        some.reorder(*(some.reduce_axes if some is part else ()), n, *rows, columns, channels)
-    part.vectorize(part.axes[-1])
-    inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
+    image = range(2, len(stage.axes) - 1)
+    place_lane_sums(part, host, inner, x_outer, (0, *image, 1))
 
 
 def _tile(work: Scheduling, columns: Size, channels: int, per_block: int, rule: tuple[int, int]) -> tuple[int, int]:

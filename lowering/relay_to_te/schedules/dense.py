@@ -21,8 +21,8 @@ from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, Shared, operand, passes, points, shape_of, tag_of
-from .reduction import along_all, schedule_reduction
+from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, shape_of, tag_of
+from .reduction import along_all, lane_sums, place_lane_sums, schedule_reduction
 from .tiles import counted, product_fits, product_tile, product_widths
 
 _UNROLLED = (1, 2, 4, 8)
@@ -63,7 +63,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     if _of_rows(work, stage):
         schedule_reduction(work, stage)
         return
-    if _of_long_rows(work, stage):
+    if _of_long_rows(stage):
         _schedule_rows(work, stage)
         return
     size = points(stage)
@@ -305,7 +305,7 @@ def _of_rows(work: Scheduling, stage: Stage) -> bool:
     return few and along_all(stage)
 
 
-def _of_long_rows(work: Scheduling, stage: Stage) -> bool:
+def _of_long_rows(stage: Stage) -> bool:
     """Return whether elements are sums along rows of both operands that are long beside the sums across lanes."""
     terms = stage.compute.reduce_shape[-1]
     return isinstance(terms, int) and terms >= LONG_ROW and along_all(stage)
@@ -316,12 +316,8 @@ def _schedule_rows(work: Scheduling, stage: Stage) -> None:
 
     for parallel n.outer { for m.outer { rf[m.inner, n.inner, lane]; for k { rf += .. }; out = vector reductions } }
     """
-    size, lanes = points(stage), work.lanes(stage)
-    _, lane = stage.split(stage.reduce_axes[-1], lanes)
-    part = work.schedule.rfactor(stage, lane, -1)
-    part.set_scope("local")
-    work.done.add(part)
-    host, inner = work.hosted(stage)
+    size = points(stage)
+    part, host, inner = lane_sums(work, stage)
     *batch, rows, columns = host.leaf
     height, width = product_tile(counted(rows.extent), _VECTORS, work.machine, True)
     m_outer, m_inner = host.split(rows, height)
@@ -332,14 +328,7 @@ def _schedule_rows(work: Scheduling, stage: Stage) -> None:
     work.parallel(host, [*batch, n_outer], size)
     host.unroll(m_inner)
     host.unroll(n_inner)
-    for some in (part, inner):
-        some.compute_at(host, m_outer)
-        m, n = some.axes[len(batch) : len(batch) + 2]
-        some.reorder(*(some.reduce_axes if some is part else ()), m, n)
-        some.unroll(m)
-        some.unroll(n)
-    part.vectorize(part.axes[-1])
-    inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
+    place_lane_sums(part, host, inner, m_outer, (len(batch), len(batch) + 1))
 
 
 def _along_columns(stage: Stage) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from ....dialects.sizes import Size, product, same
 from ....dialects.sizes.kernel import known
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.counts import Body
+from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..cost import Cost
 from ..knobs import Formula, Legal, Values
@@ -131,6 +133,30 @@ def factor(
     part.vectorize(last)
     work.done.add(part)
     return part
+
+
+def lane_sums(work: Scheduling, stage: Stage) -> tuple[Stage, Stage, Stage]:
+    """Sum the last reduce axis in the lanes of one vector; returns the stage of the lanes, and host and sum."""
+    _, lane = stage.split(stage.reduce_axes[-1], work.lanes(stage))
+    part = work.schedule.rfactor(stage, lane, -1)
+    part.set_scope("local")
+    work.done.add(part)
+    return part, *work.hosted(stage)
+
+
+def place_lane_sums(part: Stage, host: Stage, inner: Stage, loop: IterVar, order: Sequence[int]) -> None:
+    """Compute the sums of `lane_sums` inside a loop of the host, and combine the lanes of each.
+
+    order: the numbers of the sum's axes, outermost first; points of the last two are summed beside each other.
+    """
+    for stage in (part, inner):
+        stage.compute_at(host, loop)
+        axes = [stage.axes[number] for number in order]
+        stage.reorder(*(stage.reduce_axes if stage is part else ()), *axes)
+        for axis in axes[-2:]:
+            stage.unroll(axis)
+    part.vectorize(part.axes[-1])
+    inner.pragma(inner.reduce_axes[-1], VECTOR_REDUCTION, 1)
 
 
 def _row_sums(work: Scheduling, stage: Stage, extent: Size, width: int) -> RowSums:
