@@ -13,7 +13,7 @@
 # make fuzz-values  3,000 values of all kinds and dtypes for programs of all kinds
 # make fuzz-shapes  600 operators of odd and huge shapes
 # make conformance   the ONNX standard's own node tests
-# make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16
+# make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16, AMX
 # make seconds   every test, and the CPU seconds of folders, files and tests
 # make test-browser   the tests in a real browser, which it installs
 PYTHON ?= python3

@@ -28,6 +28,7 @@ _CPU_VECTORS = (
     ("sapphirerapids", 512),
     ("emeraldrapids", 512),
     ("graniterapids", 512),
+    ("diamondrapids", 512),
     ("znver4", 512),
     ("znver5", 512),
     ("x86-64-v4", 512),
@@ -44,6 +45,9 @@ _CPU_CACHES = (
     ("znver4", (32 << 10, 1 << 20, 32 << 20)),
     ("znver", (32 << 10, 512 << 10, 16 << 20)),
     ("sapphirerapids", (48 << 10, 2 << 20, 32 << 20)),
+    ("emeraldrapids", (48 << 10, 2 << 20, 32 << 20)),
+    ("graniterapids", (48 << 10, 2 << 20, 32 << 20)),
+    ("diamondrapids", (48 << 10, 2 << 20, 32 << 20)),
     ("icelake", (48 << 10, 1280 << 10, 24 << 20)),
     ("skylake-avx512", (32 << 10, 1 << 20, 16 << 20)),
     ("cascadelake", (32 << 10, 1 << 20, 16 << 20)),
@@ -53,11 +57,13 @@ _CPU_CACHES = (
 _COMMON_CACHES = (32 << 10, 256 << 10, 8 << 20)
 _VNNI = (
     *("cascadelake", "cooperlake", "icelake", "rocketlake", "tigerlake", "sapphirerapids", "emeraldrapids"),
-    *("graniterapids", "znver4", "znver5"),
+    *("graniterapids", "diamondrapids", "znver4", "znver5"),
 )
 """CPUs with `vpdpbusd` on vectors of 512 bits, by what their names start with."""
-_FP16 = ("sapphirerapids", "emeraldrapids", "graniterapids")
+_FP16 = ("sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids")
 """CPUs with arithmetic on vectors of float16, which is twice as fast as on float32: by what their names start with."""
+_AMX = _FP16
+"""CPUs with products of tiles of bfloat16 and of bytes, by what their names start with."""
 _BF16 = ("znver4", "znver5")
 """CPUs whose `vdpbf16ps` does twice the products of float32. Others have it, and take as long as for float32 or longer:
 on Sapphire Rapids 86 GFLOP/s were measured beside 174 of float32, and 372 of float16."""
@@ -101,6 +107,10 @@ class Machine:
     """True if products of vectors of float16 are added by one instruction, faster than those of float32."""
     dot_bf16: bool = False
     """True if there is `vdpbf16ps`, sums of two products of bfloat16, and these are faster than those of float32."""
+    amx_bf16: bool = False
+    """True if there are products of tiles of bfloat16, and this process may use them: ten times those of float32."""
+    amx_int8: bool = False
+    """True if there are products of tiles of bytes, and this process may use them: eight times those of `vpdpbusd`."""
     triple: str = ""
     """LLVM's triple of a registered record; that of this process where it says none."""
     cpu: str = ""
@@ -122,6 +132,8 @@ class Machine:
         name = cpu or arch
         dots, pairs = _products(name, bits, on)
         off = frozenset(word[1:] for word in features.split(",") if word[:1] == "-")
+        tiles = {word for word in ("amx-bf16", "amx-int8") if word in on or name.startswith(_AMX)}
+        tiles -= tiles if "amx-tile" in off else off
         return Machine(
             name=name,
             vector_bits=bits,
@@ -136,6 +148,8 @@ class Machine:
             pmaddwd=pairs,
             fma_f16=bits == 512 and "avx512fp16" not in off and ("avx512fp16" in on or name.startswith(_FP16)),
             dot_bf16=bits == 512 and "avx512bf16" not in off and name.startswith(_BF16),
+            amx_bf16="amx-bf16" in tiles,
+            amx_int8="amx-int8" in tiles,
         )
 
     @staticmethod
@@ -171,13 +185,27 @@ class Machine:
     @property
     def half(self) -> str:
         """The half precision in which products are faster than in float32; that itself where there is none."""
-        return "float16" if self.fma_f16 else "bfloat16" if self.dot_bf16 else "float32"
+        if self.amx_bf16 or (self.dot_bf16 and not self.fma_f16):
+            return "bfloat16"
+        return "float16" if self.fma_f16 else "float32"
+
+    @property
+    def tiles(self) -> bool:
+        """Return whether there are products of tiles, of bfloat16 or of bytes."""
+        return self.amx_bf16 or self.amx_int8
 
     @property
     def instructions(self) -> list[str]:
         """The extensions by LLVM's names that code for it uses because its CPU is known to have them."""
-        uses = ("avx512vnni", self.vnni and self.vector_bits == 512), ("avx512bf16", self.dot_bf16)
-        return [name for name, is_used in (*uses, ("avx512fp16", self.fma_f16)) if is_used]
+        uses = {
+            "avx512vnni": self.vnni and self.vector_bits == 512,
+            "avx512bf16": self.dot_bf16,
+            "avx512fp16": self.fma_f16,
+            "amx-tile": self.tiles,
+            "amx-bf16": self.amx_bf16,
+            "amx-int8": self.amx_int8,
+        }
+        return [name for name, is_used in uses.items() if is_used]
 
     @property
     def channel_block(self) -> int:
@@ -189,7 +217,7 @@ class Machine:
         """Return everything that code may depend on besides the features; the number of cores is not part of it."""
         caches = f"{self.l1} {self.l2} {self.l3} {self.cache_line}"
         facts = f"masks {self.mask_registers:d} vnni {self.vnni:d} pmaddwd {self.pmaddwd} part {self.part}"
-        facts += f" halves {self.fma_f16:d}{self.dot_bf16:d}"
+        facts += f" halves {self.fma_f16:d}{self.dot_bf16:d} tiles {self.amx_bf16:d}{self.amx_int8:d}"
         return f"{self.name} {self.vector_bits}x{self.vector_registers} {facts} caches {caches}"
 
 

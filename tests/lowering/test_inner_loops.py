@@ -36,7 +36,7 @@ CLASSES = {
     "avx512": Class(f"-mtriple=x86_64{LINUX} -mcpu=skylake-avx512", "%zmm", 1.8),
     "vnni": Class(f"-mtriple=x86_64{LINUX} -mcpu=icelake-server", "%zmm", 1.8),
     "zen4": Class(f"-mtriple=x86_64{LINUX} -mcpu=znver4", "%zmm", 1.8),
-    "fp16": Class(f"-mtriple=x86_64{LINUX} -mcpu=sapphirerapids", "%zmm", 1.8),
+    "fp16": Class(f"-mtriple=x86_64{LINUX} -mcpu=sapphirerapids -mattr=-amx-tile", "%zmm", 1.8),
     "neon": Class(f"-mtriple=aarch64{LINUX} -mcpu=neoverse-v1", ".4s", 1.8),
 }
 PRODUCT = re.compile(r"\s+(vfn?madd\w+|fmla|vpdpbusd)\s")

@@ -35,6 +35,7 @@ ELF_MACHINE = {"aarch64": 183, "riscv64": 243, "x86_64": 62}
         ("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=haswell", 256, 16, 32 << 10),
         ("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver3", 256, 16, 32 << 10),
         ("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5", 512, 32, 48 << 10),
+        ("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids", 512, 32, 48 << 10),
         ("llvm -mtriple=aarch64-unknown-linux-gnu -mcpu=neoverse-n1", 128, 32, 64 << 10),
         ("llvm -mtriple=riscv64-unknown-linux-gnu", 32, 32, 32 << 10),
         ("llvm -mtriple=riscv64-unknown-linux-gnu -mattr=+m,+f,+d,+v", 128, 32, 32 << 10),

@@ -113,6 +113,31 @@ def test_masks_are_a_fact_of_their_own():
     assert replace(WIDEST, mask_registers=False).text != WIDEST.text
 
 
+def test_features_and_names_say_which_products_of_tiles_there_are():
+    def tiles(cpu: str, features: str = "") -> tuple[bool, bool, bool]:
+        machine = Machine.of("x86_64-linux", cpu, features)
+        return machine.amx_bf16, machine.amx_int8, machine.tiles
+
+    assert tiles("sapphirerapids") == tiles("emeraldrapids") == tiles("graniterapids-d") == (True, True, True)
+    assert tiles("znver5") == tiles("icelake-server") == tiles("") == (False, False, False)
+    assert tiles("sapphirerapids", "-amx-bf16") == (False, True, True)
+    assert tiles("sapphirerapids", "-amx-int8") == (True, False, True)
+    assert tiles("sapphirerapids", "-amx-tile") == (False, False, False)
+    assert tiles("x86-64-v4", "+amx-tile,+amx-int8") == (False, True, True)
+    assert tiles("x86-64-v4", "+amx-tile,+amx-bf16,-amx-bf16") == (False, False, False)
+
+
+def test_code_with_tiles_is_other_code_and_needs_their_instructions():
+    machines = [Machine.of("x86_64-linux", "sapphirerapids", features) for features in ("", "-amx-bf16", "-amx-tile")]
+    assert len({machine.text for machine in machines}) == 3
+    assert [[word for word in machine.instructions if "amx" in word] for machine in machines] == [
+        ["amx-tile", "amx-bf16", "amx-int8"],
+        ["amx-tile", "amx-int8"],
+        [],
+    ]
+    assert [Machine.of_facts(machine.facts) for machine in machines] == machines
+
+
 def test_a_record_is_the_same_from_its_facts():
     """Another process that compiles for it gets these."""
     assert Machine.of_facts(json.loads(json.dumps(SVE.facts))) == SVE

@@ -131,17 +131,20 @@ def test_zen_4_multiplies_pairs(build: Any) -> None:
 def test_the_record_says_which_half_gains() -> None:
     halves = {
         cpu: Machine.of("x86_64", cpu).half
-        for cpu in ("znver3", "znver4", "znver5", "icelake-server", "sapphirerapids", "x86-64-v4")
+        for cpu in ("znver3", "znver4", "znver5", "icelake-server", "sapphirerapids", "graniterapids-d", "x86-64-v4")
     }
     assert halves == {
         "znver3": "float32",
         "znver4": "bfloat16",
         "znver5": "bfloat16",
         "icelake-server": "float32",
-        "sapphirerapids": "float16",
+        "sapphirerapids": "bfloat16",
+        "graniterapids-d": "bfloat16",
         "x86-64-v4": "float32",
     }
     assert Machine.of("x86_64", "znver4", "-avx512bf16").half == "float32"
+    assert Machine.of("x86_64", "sapphirerapids", "-amx-bf16").half == "float16"
+    assert Machine.of("x86_64", "sapphirerapids", "-amx-tile,-avx512fp16").half == "float32"
 
 
 def test_models_of_bfloat16_stay_such_where_it_gains() -> None:
@@ -159,7 +162,8 @@ def test_models_of_bfloat16_stay_such_where_it_gains() -> None:
 
 def test_sapphire_rapids_adds_products_of_float16() -> None:
     model = product(64, 1024, 256)[0]
-    compiled = whence.compile(model, target="llvm -mcpu=sapphirerapids", precision="auto")
+    target = "llvm -mcpu=sapphirerapids -mattr=-amx-bf16"
+    compiled = whence.compile(model, target=target, precision="auto")
     (kernel,) = [kernel for kernel in kernels_of(compiled) if "vfmadd" in kernel.assembly]
     loop = [line for line in kernel.assembly.splitlines() if "vfmadd" in line]
     # Numbers are broadcast as they are, and sums of 32 products are widened.
