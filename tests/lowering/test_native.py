@@ -256,9 +256,13 @@ def test_what_a_cpu_is_known_to_have_must_be_here(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Target, "detected", lambda: here)
     check_runs_here(Target("x86_64-linux-gnu", "icelake-server"))
     check_runs_here(Target("x86_64-linux-gnu", "haswell"))
-    for cpu, lacks in (("sapphirerapids", "avx512fp16"), ("znver4", "avx512bf16")):
-        with pytest.raises(PipelineError, match=rf"got code that needs \+{lacks}; it can be looked at, not run"):
-            check_runs_here(Target("x86_64-linux-gnu", cpu))
+    for cpu, features, lacks in (
+        ("sapphirerapids", "", "+avx512fp16, +amx-tile, +amx-bf16, +amx-int8"),
+        ("sapphirerapids", "-amx-tile", "+avx512fp16"),
+        ("znver4", "", "+avx512bf16"),
+    ):
+        with pytest.raises(PipelineError, match=rf"got code that needs {re.escape(lacks)}; it can be looked at"):
+            check_runs_here(Target("x86_64-linux-gnu", cpu, features))
 
 
 @pytest.mark.parametrize(
