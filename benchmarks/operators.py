@@ -27,7 +27,7 @@ SAMPLES = 60
 SAMPLE_SECONDS = 1e-3
 """Calls that are shorter are timed several at once."""
 Shape = Sequence[int]
-Array = np.ndarray[Any, np.dtype[np.float32]]
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Case(NamedTuple):
@@ -39,6 +39,8 @@ class Case(NamedTuple):
     weights: Sequence[Shape] = ()
     integers: Mapping[str, Sequence[int]] = {}
     """Constant vectors of int64, such as the axes of a reduction."""
+    indices: Sequence[tuple[Shape, int]] = ()
+    """The shapes of inputs I0, I1, .. of int64, and the number that their elements are below."""
 
     def model(self) -> onnx.ModelProto:
         random = np.random.default_rng(0)
@@ -51,15 +53,17 @@ class Case(NamedTuple):
         graph = helper.make_graph(
             [parser.parse_node(line.strip()) for line in self.nodes.split(";")],
             "operator",
-            [helper.make_tensor_value_info(f"X{i}", float32, shape) for i, shape in enumerate(self.inputs)],
+            [helper.make_tensor_value_info(f"X{i}", float32, shape) for i, shape in enumerate(self.inputs)]
+            + [helper.make_tensor_value_info(f"I{i}", TensorProto.INT64, s) for i, (s, _) in enumerate(self.indices)],
             [helper.make_tensor_value_info("Y", float32, None)],
             constants,
         )
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
-    def arrays(self) -> list[Array]:
+    def arrays(self) -> dict[str, Array]:
         random = np.random.default_rng(1)
-        return [random.standard_normal(shape).astype(np.float32) for shape in self.inputs]
+        numbers = {f"X{i}": random.standard_normal(shape).astype(np.float32) for i, shape in enumerate(self.inputs)}
+        return numbers | {f"I{i}": random.integers(0, end, shape) for i, (shape, end) in enumerate(self.indices)}
 
 
 def _products() -> Iterator[Case]:
@@ -73,6 +77,11 @@ def _products() -> Iterator[Case]:
     yield Case("batch_matmul 12x128x64x128", "Y = MatMul(X0, X1)", [(12, 128, 64), (12, 64, 128)])
     yield Case("batch_matmul 12x128x64x128 of k transposed", "T = Transpose<perm=[0,2,1]>(X1); Y = MatMul(X0, T)",
                [(12, 128, 64), (12, 128, 64)])  # fmt: skip
+    for m, k, n in ((64, 256, 128), (128, 288, 300), (256, 300, 256)):
+        yield Case(f"gemm {m}x{k}x{n} b transposed", "Y = Gemm<transB=1>(X0, X1)", [(m, k), (n, k)])
+        yield Case(f"gemm {m}x{k}x{n} a transposed", "Y = Gemm<transA=1>(X0, X1)", [(k, m), (k, n)])
+        yield Case(f"gemm {m}x{k}x{n} both transposed", "Y = Gemm<transA=1, transB=1>(X0, X1)", [(k, m), (n, k)])
+        yield Case(f"gemm {m}x{k}x{n} weights transposed", "Y = Gemm<transB=1>(X0, W0)", [(m, k)], [(n, k)])
     yield Case("batch_matmul 12x128x128x64", "Y = MatMul(X0, X1)", [(12, 128, 128), (12, 128, 64)])
 
 
@@ -110,8 +119,11 @@ def _poolings() -> Iterator[Case]:
     for name, node, shape in (
         ("max_pool 3x3/2", f"MaxPool<{wide}>", (1, 64, 112, 112)),
         ("max_pool 2x2/2", "MaxPool<kernel_shape=[2,2], strides=[2,2]>", (1, 64, 112, 112)),
+        ("max_pool 3x3/2", f"MaxPool<{wide}>", (1, 48, 35, 35)),
+        ("max_pool 2x2/2", "MaxPool<kernel_shape=[2,2], strides=[2,2]>", (4, 6, 28, 28)),
         ("max_pool 3x3/1", "MaxPool<kernel_shape=[3,3], pads=[1,1,1,1]>", (1, 192, 28, 28)),
         ("avg_pool 3x3/2", f"AveragePool<{wide}>", (1, 64, 112, 112)),
+        ("avg_pool 3x3/2", f"AveragePool<{wide}>", (1, 48, 35, 35)),
         ("avg_pool 2x2/2", "AveragePool<kernel_shape=[2,2], strides=[2,2]>", (1, 128, 56, 56)),
         ("global_avg_pool", "GlobalAveragePool", (1, 2048, 7, 7)),
         ("global_max_pool", "GlobalMaxPool", (1, 512, 14, 14)),
@@ -139,9 +151,10 @@ def _reductions() -> Iterator[Case]:
 
 
 def _normalisations() -> Iterator[Case]:
-    for shape in ((12, 128, 128), (1, 1000), (64, 4096), (128, 33)):
+    for shape in ((12, 128, 128), (1, 1000), (64, 4096), (128, 33), (4, 50257), (16, 1500)):
         yield Case(f"softmax {_spelled(shape)}", "Y = Softmax(X0)", [shape])
-    yield Case("log_softmax 64x1000", "Y = LogSoftmax(X0)", [(64, 1000)])
+    for shape in ((64, 1000), (8, 32000)):
+        yield Case(f"log_softmax {_spelled(shape)}", "Y = LogSoftmax(X0)", [shape])
     yield Case("softmax 8x64x32 axis 1", "Y = Softmax<axis=1>(X0)", [(8, 64, 32)])
     for shape in ((128, 768), (197, 192), (16, 1000)):
         affine = [(shape[1],), (shape[1],)]
@@ -188,7 +201,65 @@ def _injective() -> Iterator[Case]:
     yield Case("slice 128x768 [:, 8:520]", "Y = Slice(X0, S, E)", [(128, 768)], integers=starts)
 
 
-FAMILIES = (_products, _convolutions, _poolings, _reductions, _normalisations, _elementwise, _injective)
+def _selections() -> Iterator[Case]:
+    for shape, k in (((64, 1000), 5), ((64, 1000), 100), ((1, 50257), 50), ((512, 64), 2), ((8, 128), 128)):
+        node = "V, N = TopK(X0, K); F = Cast<to=1>(N); Y = Add(V, F)"
+        yield Case(f"topk {_spelled(shape)} of {k}", node, [shape], integers={"K": [k]})
+    yield Case("argmax 128x1000", "N = ArgMax<axis=1>(X0); Y = Cast<to=1>(N)", [(128, 1000)])
+    for shape, taken, axis in (((64, 1000), (64, 100), 1), ((1000, 64), (100, 64), 0), ((8, 128, 64), (8, 32, 64), 1)):
+        name = f"gather_elements {_spelled(shape)} -> {_spelled(taken)} axis {axis}"
+        yield Case(name, f"Y = GatherElements<axis={axis}>(X0, I0)", [shape], indices=[(taken, shape[axis])])
+        for kind in ("none", "add"):
+            name = f"scatter_elements {kind} {_spelled(shape)} <- {_spelled(taken)} axis {axis}"
+            node = f'Y = ScatterElements<axis={axis}, reduction="{kind}">(X0, I0, X1)'
+            yield Case(name, node, [shape, taken], indices=[(taken, shape[axis])])
+    for shape, count, axis in (((30522, 768), (128,), 0), ((64, 1000), (100,), 1), ((1000, 16), (8, 64), 0)):
+        name = f"gather {_spelled(shape)} [{_spelled(count)}] axis {axis}"
+        yield Case(name, f"Y = Gather<axis={axis}>(X0, I0)", [shape], indices=[(count, shape[axis])])
+    yield Case("gather_nd 64x64x32 [512x2]", "Y = GatherND(X0, I0)", [(64, 64, 32)], indices=[((512, 2), 64)])
+    for kind in ("none", "add"):
+        node = f'Y = ScatterND<reduction="{kind}">(X0, I0, X1)'
+        yield Case(f"scatter_nd {kind} 64x64x32 <- 100x2", node, [(64, 64, 32), (100, 32)], indices=[((100, 2), 64)])
+        yield Case(f"scatter_nd {kind} 4096 <- 1000x1", node, [(4096,), (1000,)], indices=[((1000, 1), 4096)])
+
+
+def _carried() -> Iterator[Case]:
+    for shape, axis in (((64, 1000), 1), ((1000, 64), 0), ((8, 128, 64), 1), ((1, 4096), 1), ((512, 33), 1)):
+        yield Case(f"cumsum {_spelled(shape)} axis {axis}", "Y = CumSum(X0, A)", [shape], integers={"A": [axis]})
+    for shape in ((1, 64, 56, 56), (1, 32, 128, 128), (4, 128, 17, 17)):
+        affine = [(shape[1],), (shape[1],)]
+        yield Case(f"instance_norm {_spelled(shape)}", "Y = InstanceNormalization(X0, W0, W1)", [shape], affine)
+
+
+def _repeated() -> Iterator[Case]:
+    for shape, times in (
+        ((64, 100), (1, 8)),
+        ((64, 100), (8, 1)),
+        ((1, 64, 28, 28), (1, 1, 2, 2)),
+        ((16, 1), (1, 512)),
+    ):
+        yield Case(f"tile {_spelled(shape)} {_spelled(times)}", "Y = Tile(X0, R)", [shape], integers={"R": times})
+    for shape, to in (
+        ((1, 768), (128, 768)),
+        ((128, 1), (128, 768)),
+        ((8, 1, 64), (8, 32, 64)),
+        ((1, 1, 33), (4, 50, 33)),
+    ):
+        yield Case(f"expand {_spelled(shape)} {_spelled(to)}", "Y = Expand(X0, E)", [shape], integers={"E": to})
+
+
+FAMILIES = (
+    _products,
+    _convolutions,
+    _poolings,
+    _reductions,
+    _normalisations,
+    _elementwise,
+    _injective,
+    _selections,
+    _carried,
+    _repeated,
+)
 CASES = [case for family in FAMILIES for case in family()]
 
 
@@ -223,9 +294,10 @@ def run(case: Case) -> float:
     """Check and time one case; returns its ratio."""
     model, arrays = case.model(), case.arrays()
     exe = whence.compile(model, threads=1)
-    theirs = onnxruntime_call(model, {f"X{i}": array for i, array in enumerate(arrays)})
-    np.testing.assert_allclose(np.asarray(exe(*arrays)), theirs(), rtol=2e-3, atol=2e-3, err_msg=case.name)
-    us, them = medians([lambda: exe(*arrays), theirs])
+    theirs = onnxruntime_call(model, arrays)
+    inputs = list(arrays.values())
+    np.testing.assert_allclose(np.asarray(exe(*inputs)), theirs(), rtol=2e-3, atol=2e-3, err_msg=case.name)
+    us, them = medians([lambda: exe(*inputs), theirs])
     print(f"{case.name:50} {us * 1e6:10.1f} {them * 1e6:10.1f} {them / us:6.2f}", flush=True)
     return them / us
 

@@ -14,6 +14,8 @@ from ...support.errors import FrontendError, expectation
 from ..values.tensors import TensorSpec, named
 from .sizes import Number, Values, number
 
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
 
 @dataclass(frozen=True)
 class IndexBound:
@@ -48,12 +50,10 @@ def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arr
         array, extents = arrays[bound.input], cast("tuple[int, ...]", bound.extents)
         if not array.size:
             continue
-        if len(extents) == 1:
-            (extent,) = extents
-            # Read as unsigned, negative indices are large, so one pass shows that all are in bounds.
-            unsigned = array if array.dtype.kind == "u" else array.view(f"u{array.itemsize}")
-            if int(unsigned.max()) < extent:
-                continue
+        # Read as unsigned, negative indices are large, so one pass shows that all are in bounds.
+        unsigned = array if array.dtype.kind == "u" else array.view(_UNSIGNED[array.itemsize])
+        if int(np.maximum.reduce(unsigned, axis=None)) < min(extents):
+            continue
         wrong = bound.outside(array)
         if wrong.any():
             position = tuple(int(at) for at in np.argwhere(wrong)[0])

@@ -7,9 +7,12 @@ as they are freed: the keys and values of a decoder's step took as long to fault
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, cast
+from ctypes import c_char
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..values.tensors import Tensor, lasting_empty
 
@@ -19,6 +22,17 @@ _WASTE = 2
 """The number of times that a block may be larger than the request that it serves."""
 
 
+class _Block:
+    """Memory that runs write their outputs to, one after the other; a block is equal to itself only."""
+
+    __slots__ = ("memory", "nbytes")
+
+    def __init__(self, nbytes: int):
+        self.nbytes = nbytes
+        array: Any = lasting_empty((nbytes,), np.uint8)
+        self.memory: Any = (c_char * nbytes).from_buffer(array)
+
+
 class ReturnedMemory:
     """Blocks of the outputs of earlier runs. Safe to use from several threads at once.
 
@@ -26,13 +40,13 @@ class ReturnedMemory:
     """
 
     def __init__(self) -> None:
-        self._free: deque[Tensor] = deque()
+        self._free: deque[_Block] = deque()
         self._most = 0
 
     @property
     def waiting(self) -> int:
         """The bytes that are free for the next run."""
-        return sum(map(_size, tuple(self._free)))
+        return sum(map(_SIZE, tuple(self._free)))
 
     def expect(self, nbytes: int) -> None:
         """Make room for the outputs of a run, which have so many bytes."""
@@ -43,19 +57,22 @@ class ReturnedMemory:
         """Return so many bytes or more at a 64-byte boundary; they come back when no array holds them any more."""
         block = self._fitting(nbytes)
         if block is None:
-            block = lasting_empty((_capacity(nbytes),), np.uint8)
-        return np.asarray(cast(Any, _Lease(self, block)))
+            block = _Block(_capacity(nbytes))
+        lease = _Lease(block.nbytes, np.uint8, block.memory)
+        lease.owner, lease.block = self, block
+        return lease
 
-    def give(self, block: Tensor) -> None:
+    def give(self, block: _Block) -> None:
         """Keep a block that nobody holds any more, if there is room for it."""
         # A deque changes atomically, and a sum of a moment ago is good enough: no lock.
         if self.waiting + block.nbytes <= _capacity(self._most) + block.nbytes // _STEPS:
             self._free.append(block)
 
-    def _fitting(self, nbytes: int) -> Tensor | None:
+    def _fitting(self, nbytes: int) -> _Block | None:
         """Remove the smallest free block that is large enough, and not far too large, and return it."""
-        for block in sorted(tuple(self._free), key=_size):
-            if nbytes <= block.nbytes <= _WASTE * _capacity(nbytes):
+        most = _WASTE * _capacity(nbytes)
+        for block in sorted(tuple(self._free), key=_SIZE):
+            if nbytes <= block.nbytes <= most:
                 try:
                     self._free.remove(block)
                 except ValueError:  # another thread took it
@@ -64,21 +81,22 @@ class ReturnedMemory:
         return None
 
 
-class _Lease:
-    """A block in use by an output, as the base of the output's array and its views; it goes back when they are gone."""
+class _Lease(npt.NDArray[np.uint8]):
+    """A block in use by an output, as the base of the output's array and its views; it goes back when they are gone.
 
-    __slots__ = ("__array_interface__", "_block", "_owner")
+    Its own base is no array: numpy keeps the last array of a chain of views, which would otherwise be the block.
+    """
 
-    def __init__(self, owner: ReturnedMemory, block: Tensor):
-        self._owner, self._block = owner, block
-        self.__array_interface__: dict[str, Any] = block.__array_interface__
+    owner: ReturnedMemory | None = None
+    block: _Block
 
     def __del__(self) -> None:
-        self._owner.give(self._block)
+        # A part of a lease, which is of the same class, owns nothing.
+        if self.owner is not None:
+            self.owner.give(self.block)
 
 
-def _size(block: Tensor) -> int:
-    return block.nbytes
+_SIZE = attrgetter("nbytes")
 
 
 def _capacity(nbytes: int) -> int:

@@ -74,6 +74,18 @@ def test_no_more_waits_than_the_largest_run_returned():
     assert place(memory.take(LARGE // 8)) not in places
 
 
+def test_any_free_block_serves_the_next_run_wherever_it_waits():
+    memory = ReturnedMemory()
+    memory.expect(8 * LARGE)
+    small, large = memory.take(LARGE), memory.take(4 * LARGE)
+    places = place(small), place(large)
+    del small, large
+    assert memory.waiting == 5 * LARGE
+    again = memory.take(4 * LARGE), memory.take(LARGE)
+    assert (place(again[1]), place(again[0])) == places
+    assert memory.waiting == 0
+
+
 def test_threads_never_share_a_block():
     memory = ReturnedMemory()
     memory.expect(8 * LARGE)
