@@ -50,6 +50,11 @@ class KernelCode(Protocol):
         """Per access that it tests: the buffer, and the slots of the ops that access it."""
         ...
 
+    @property
+    def tiles(self) -> bool:
+        """Return whether its code multiplies tiles."""
+        ...
+
 
 @dataclass(frozen=True)
 class Call:

@@ -111,7 +111,9 @@ def assemble(
     sizes = None
     if values.symbols:
         sizes = values.done([shape_of(x) for x in arguments], [spec.name for spec in inputs], arena.end)
-    entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
+    entries = tuple(
+        KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites), kernel.tiles) for kernel in kernels
+    )
     runs = tuple(call.run for call in assembled)
     random = next((slot.place for key, slot in params.by_key.items() if is_state(key)), None)
     done = Program(

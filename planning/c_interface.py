@@ -38,6 +38,7 @@ def interface_text(
         f"@whence_num_inputs = constant i32 {len(program.inputs)}",
         f"@whence_num_outputs = constant i32 {len(program.outputs)}",
         f"@whence_num_params = constant i32 {len(params)}",
+        f"@whence_uses_tiles = constant i32 {program.tiles:d}",
         f"@whence_arena_bytes = constant i64 {max(program.arena_bytes, 1)}",
         *([] if program.sizes is None else _sizes(program.sizes)),
         _pool() if has_workers(system, machine) else _NO_POOL,

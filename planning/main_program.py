@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse
-from ..runtime.program.program import ENTRY, Call, Copy, Slot
+from ..runtime.program.program import ENTRY, NEED_TILES, Call, Copy, Slot
 from ..runtime.program.sizes import Number, Value
 from ..runtime.values.tensors import ALIGNMENT
 from .artifact import Assembly
@@ -81,9 +81,20 @@ def main_program(assembly: Assembly) -> ModuleOp:
     if assembly.program.sizes is not None:
         add_sizes_function(top, assembly.program.sizes.symbols, assembly.formulas)
     work += [_Work(copy, assembly.returned) for copy in assembly.program.copies]
+    tiled = [call.location for call in assembly.calls if assembly.program.kernels[call.kernel].tiles]
+    if tiled:
+        with top.located(fuse(tiled)):
+            top.add(llvm.FuncOp(NEED_TILES, llvm.LLVMFunctionType([]), llvm.LinkageAttr("external")))
+
+    def entry(location: LocationAttr) -> _Function:
+        function = _Function(top, ENTRY, location, sized=sized)
+        if tiled:
+            function.need_tiles(fuse(tiled))
+        return function
+
     cuts = range(0, max(len(work), 1), CALLS_PER_FUNCTION)
     if len(cuts) == 1:
-        _Function(top, ENTRY, fuse(step.location for step in work), sized=sized).run(work, symbols)
+        entry(fuse(step.location for step in work)).run(work, symbols)
         return module
     parts: list[tuple[str, LocationAttr]] = []
     for start in cuts:
@@ -91,7 +102,7 @@ def main_program(assembly: Assembly) -> ModuleOp:
         name, location = f"{ENTRY}_{len(parts)}", fuse(step.location for step in part)
         _Function(top, name, location, internal=True, sized=sized).run(part, symbols)
         parts.append((name, location))
-    _Function(top, ENTRY, fuse(location for _, location in parts), sized=sized).run_parts(parts)
+    entry(fuse(location for _, location in parts)).run_parts(parts)
     return module
 
 
@@ -130,6 +141,11 @@ class _Function:
         self.at_value = dict(llvm.GEPOp(io, [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[somewhere]).properties)
         self.load = dict(llvm.LoadOp(io, _PTR).properties)
         self.calls: dict[str, dict[str, Attribute]] = {}
+
+    def need_tiles(self, location: LocationAttr) -> None:
+        """A call that ends a process without the permission to use tiles."""
+        with self.builder.located(location):
+            self.builder.add(llvm.CallOp(NEED_TILES)).properties["TailCallKind"] = _TAIL
 
     def run(self, work: Sequence[_Work], symbols: Sequence[str]) -> None:
         """The calls and copies, in order, and the return."""

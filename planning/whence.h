@@ -36,6 +36,13 @@ whence_pool *whence_pool_create(int32_t threads);
 /* Ends the threads; nobody may be running with them. Null does nothing. */
 void whence_pool_destroy(whence_pool *pool);
 
+/* A model compiled for tiles (AMX) has whence_uses_tiles != 0. A run of it asks Linux for the permission to use them,
+ * once per process, and without it ends the process with a message. whence_tiles_allowed() asks, too, and returns 0
+ * where there is none: where the processor has no tiles, Linux is older than 5.16, or a thread's alternate signal stack
+ * is too small for them. A model without tiles asks nothing. */
+extern const int32_t whence_uses_tiles;
+int32_t whence_tiles_allowed(void);
+
 /* One inference.
  *
  * inputs: an address for each of whence_inputs, aligned to its element and to 4 bytes; read only.

@@ -46,6 +46,11 @@ class Draft:
     refusal: str
     """Why no strategy could schedule it, so that it has the plain schedule; empty where one could."""
 
+    @property
+    def tiles(self) -> bool:
+        """Return whether its code multiplies tiles."""
+        return "tir.tile_config" in self.tir
+
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)
 

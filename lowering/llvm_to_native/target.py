@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, cast
 
 from ...provenance.diagnostics import message
+from ...runtime.program.tiles import tiles_allowed
 from ...support.errors import PipelineError, expectation
 from ...support.machine import Machine, registered_machine
 
@@ -120,12 +121,14 @@ class Target:
     @staticmethod
     @cache
     def detected() -> Target:
-        """The host with all its features, as LLVM detects them."""
+        """The host with all its features, as LLVM detects them; without tiles, if the system does not permit them."""
         llvm = binding()
         try:
             features = str(llvm.get_host_cpu_features().flatten())
         except RuntimeError:
             features = ""
+        if not tiles_allowed():
+            features = features.replace("+amx-", "-amx-")
         cpu = str(llvm.get_host_cpu_name())
         return Target(str(llvm.get_process_triple()), cpu, features, host=True)
 

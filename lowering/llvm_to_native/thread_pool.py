@@ -6,13 +6,13 @@ from functools import cache
 from threading import Lock
 
 from ...runtime.program.program import PARALLEL_FOR
-from ...runtime.program.threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
+from ...runtime.program.threads import MEMORY_SYMBOLS, TILE_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
 from ..cache import KernelCache
 from ..fingerprint import native_key
 from .compile import compile_text
 from .link import link
 from .target import Target
-from .thread_pool_text import has_workers, pool_text
+from .thread_pool_text import has_tiles, has_workers, pool_text
 
 _lock = Lock()
 
@@ -37,8 +37,10 @@ def pool_object(target: Target) -> bytes:
 @cache
 def _linked() -> PoolCode:
     target = Target.native()
-    workers = WORKER_SYMBOLS if has_workers(*system_of(target)) else ()
-    return PoolCode.of(link([pool_object(target)], (PARALLEL_FOR, *MEMORY_SYMBOLS, *workers)))
+    system = system_of(target)
+    workers = WORKER_SYMBOLS if has_workers(*system) else ()
+    tiles = TILE_SYMBOLS if has_tiles(*system) else ()
+    return PoolCode.of(link([pool_object(target)], (PARALLEL_FOR, *MEMORY_SYMBOLS, *workers, *tiles)))
 
 
 def pool_code() -> PoolCode:

@@ -18,7 +18,9 @@ from __future__ import annotations
 import platform
 import sys
 
+from ...runtime.program.program import NEED_TILES
 from ...runtime.program.threads import Layout
+from ...runtime.program.tiles import ARCH_PRCTL, REQUEST, TILE_DATA
 
 # machine -> numbers of the system calls futex and clock_gettime on Linux, what eases a spinning loop: its intrinsic,
 # declared and called
@@ -34,10 +36,15 @@ def has_workers(system: str = sys.platform, machine: str = platform.machine()) -
     return system == "linux" and machine in _MACHINES
 
 
+def has_tiles(system: str = sys.platform, machine: str = platform.machine()) -> bool:
+    """Return whether such a machine may have tiles, which such a system permits."""
+    return system == "linux" and machine == "x86_64"
+
+
 def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> str:
     """The module for a system, exporting `whence_parallel_for` and what `runtime/program/threads.py` needs."""
     if not has_workers(system, machine):
-        return _SERIAL + _MEMORY
+        return _SERIAL + _MEMORY + _NO_TILES
     futex, clock, hint, relax = _MACHINES[machine]
     names = {name: str(value) for name, value in vars(Layout).items() if name.isupper()}
     names |= {"FUTEX": str(futex), "GETTIME": str(clock), "HINT": hint, "RELAX": f"call void {relax}"}
@@ -45,7 +52,7 @@ def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> 
     text = _POOL
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(f"${name}", names[name])
-    return text + _MEMORY
+    return text + _MEMORY + (_TILES if has_tiles(system, machine) else _NO_TILES)
 
 
 _MEMORY = """
@@ -57,6 +64,50 @@ define void @whence_alloc_refused(i64 %bytes) {
 }
 """
 """Beside the pool, as all kernels of a program know it: what memory they did not get."""
+
+_REFUSAL = "whence: expected permission to use tiles (AMX) from Linux 5.16 or later, got none\n"
+_TILES = f"""
+declare i64 @write(i32, ptr, i64)
+declare void @abort()
+@tiles = internal global i32 0
+@refusal = internal constant [{len(_REFUSAL)} x i8] c"{_REFUSAL[:-1]}\\0A"
+
+; 1 if this process may use tiles, else 0: once asked, one less than the word.
+define i32 @whence_tiles_allowed() {{
+entry:
+  %known = load atomic i32, ptr @tiles monotonic, align 4
+  %asked = icmp ne i32 %known, 0
+  br i1 %asked, label %done, label %ask
+ask:
+  %error = call i64 (i64, ...) @syscall(i64 {ARCH_PRCTL}, i64 {REQUEST}, i64 {TILE_DATA})
+  %granted = icmp eq i64 %error, 0
+  %found = select i1 %granted, i32 2, i32 1
+  store atomic i32 %found, ptr @tiles monotonic, align 4
+  br label %done
+done:
+  %word = phi i32 [%known, %entry], [%found, %ask]
+  %allowed = sub i32 %word, 1
+  ret i32 %allowed
+}}
+
+define void @{NEED_TILES}() {{
+entry:
+  %allowed = call i32 @whence_tiles_allowed()
+  %may = icmp ne i32 %allowed, 0
+  br i1 %may, label %done, label %refused
+refused:
+  call i64 @write(i32 2, ptr @refusal, i64 {len(_REFUSAL)})
+  call void @abort()
+  unreachable
+done:
+  ret void
+}}
+"""
+_NO_TILES = """
+define i32 @whence_tiles_allowed() {
+  ret i32 0
+}
+"""
 
 _SERIAL = """
 define void @whence_parallel_for(ptr %pool, ptr %body, ptr %ctx, i64 %n) {

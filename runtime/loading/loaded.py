@@ -241,7 +241,7 @@ def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
 def _model(package: Package, name: str) -> Exported:
     """Return the model of a package. Raises PipelineError for code that this machine cannot run."""
     model = package.about(Exported)
-    check_machine(name, model.triple, model.features, model.vector_bits)
+    check_machine(name, model.triple, model.cpu, model.features, model.vector_bits, tiles=model.program.tiles)
     return model
 
 

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from ...support.errors import FrontendError, PipelineError, expectation
 from ..program.program import PARALLEL_FOR, Code
-from ..program.threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode
+from ..program.threads import MEMORY_SYMBOLS, TILE_SYMBOLS, WORKER_SYMBOLS, PoolCode
 from .elf import Elf
 from .link import link
 
-POOL_SYMBOLS = PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS
+_OPTIONAL = *MEMORY_SYMBOLS, *WORKER_SYMBOLS, *TILE_SYMBOLS
+POOL_SYMBOLS = PARALLEL_FOR, *_OPTIONAL
 POOL_OBJECT = "whence_pool.o"
 
 
@@ -95,7 +96,7 @@ def _opened(name: str, symbols: Iterable[str]) -> _Alive:
         try:
             addresses[symbol] = ctypes.cast(library.library[symbol], ctypes.c_void_p).value or 0
         except AttributeError:
-            if symbol not in (*MEMORY_SYMBOLS, *WORKER_SYMBOLS):
+            if symbol not in _OPTIONAL:
                 library.close()
                 raise FrontendError(expectation(name, f"a library that defines '{symbol}'", "none")) from None
     return _Alive(Code(addresses, library), close=library.close)

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from ...support.errors import PipelineError, expectation
+from ...support.machine import Machine
+from .tiles import tiles_allowed
 
 _GROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
@@ -86,23 +88,30 @@ _LINUX = {
 _BY_VECTOR = {256: "avx", 512: "avx512f"}
 
 
-def check_machine(name: str, triple: str, features: str, vector_bits: int) -> None:
+def check_machine(name: str, triple: str, cpu: str, features: str, vector_bits: int, *, tiles: bool) -> None:
     """Raise PipelineError for code that this machine cannot run: of another architecture, or with other instructions.
 
-    name: the subject of the error. triple, features, vector_bits: the target of the code in LLVM's terms.
+    name: the subject of the error. triple, cpu, features, vector_bits: the target of the code in LLVM's terms.
+    tiles: if the code multiplies tiles; for other code they need not be there.
     """
     machine = triple.partition("-")[0]
     here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     expected = f"code for {here}"
     if machine != here:
         raise PipelineError(expectation(name, expected, f"some for {machine}"))
-    if machine != "x86_64" or not (available := cpu_features()):
+    if machine != "x86_64":
         return
     required = [word[1:] for word in features.split(",") if word[:1] == "+" and word[1:] in _X86]
+    required += Machine.of(triple, cpu, features).instructions
     if (vectors := _BY_VECTOR.get(vector_bits)) is not None:
         required.append(vectors)
-    if lacking := [word for word in dict.fromkeys(required) if _LINUX.get(word, word) not in available]:
+    needed = [word for word in dict.fromkeys(required) if tiles or not word.startswith("amx")]
+    available = cpu_features()
+    if lacking := [word for word in needed if available and _LINUX.get(word, word) not in available]:
         raise PipelineError(expectation(name, f"{expected} as it is here", f"some that needs {', '.join(lacking)}"))
+    if tiles and not tiles_allowed():
+        where = f"{expected} without tiles, as Linux does not let this process use them"
+        raise PipelineError(expectation(name, where, "some with tiles (AMX)"))
 
 
 @cache

@@ -29,6 +29,9 @@ PARALLEL_FOR = "whence_parallel_for"
 
 ALLOC_REFUSED = "whence_alloc_refused"
 """`void (i64 bytes)`: the function that a kernel of open sizes calls before it returns because it got no memory."""
+NEED_TILES = "whence_need_tiles"
+"""`void ()`: the function that the program of kernels with tiles calls first, which ends a process that may not use
+them; whoever can raise an error has asked before (see tiles.py)."""
 REFUSED = "whence_refused"
 """Two i64: the number of such calls, and the bytes of the last one."""
 
@@ -65,6 +68,8 @@ class KernelEntry:
     """Name of `void @symbol(ptr inputs..., ptr outputs..., i64 sizes..., ptr workspace, ptr pool)`."""
     sites: tuple[Site, ...] = ()
     """The accesses by the numbers that it reports; none if it tests nothing."""
+    tiles: bool = False
+    """True if its code multiplies tiles."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,11 @@ class Program:
     def checked(self) -> bool:
         """Return whether some kernel tests its accesses."""
         return any(kernel.sites for kernel in self.kernels)
+
+    @property
+    def tiles(self) -> bool:
+        """Return whether some kernel multiplies tiles."""
+        return any(kernel.tiles for kernel in self.kernels)
 
     def at(self, values: Values) -> Program:
         """Return the program for these values of its sizes: a static program."""

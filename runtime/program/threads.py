@@ -22,7 +22,8 @@ import numpy as np
 from ...support.errors import PipelineError, expectation
 from ..values.tensors import address, aligned_empty
 from .cpus import available_cpus
-from .program import ALLOC_REFUSED, PARALLEL_FOR, REFUSED, Code
+from .program import ALLOC_REFUSED, NEED_TILES, PARALLEL_FOR, REFUSED, Code
+from .tiles import tiles_allowed
 
 MAX_THREADS = 1024
 _SPIN_SECONDS = 40e-6
@@ -30,6 +31,8 @@ WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
 """The functions of the pool's code beside `whence_parallel_for`, on systems with workers."""
 MEMORY_SYMBOLS = ALLOC_REFUSED, REFUSED
 """The symbols of the record of memory that kernels did not get."""
+TILE_SYMBOLS = (NEED_TILES,)
+"""The functions of machines that may have tiles."""
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -84,6 +87,8 @@ class PoolCode:
     alloc_refused: int = 0
     """`void (i64 bytes)`: counts memory that a kernel did not get, in two i64 at `refused`."""
     refused: int = 0
+    need_tiles: int = 0
+    """`void ()`: ends a process that may not use tiles."""
     alive: object = field(default=None, compare=False)
     """The object that keeps the code mapped."""
 
@@ -91,13 +96,14 @@ class PoolCode:
     def of(code: Code) -> PoolCode:
         """Return the pool in linked code."""
         start, stop, spin = (code.addresses.get(symbol, 0) for symbol in WORKER_SYMBOLS)
-        memory = (code.addresses.get(symbol, 0) for symbol in MEMORY_SYMBOLS)
-        return PoolCode(code[PARALLEL_FOR], start, stop, spin, *memory, alive=code)
+        rest = (code.addresses.get(symbol, 0) for symbol in (*MEMORY_SYMBOLS, *TILE_SYMBOLS))
+        return PoolCode(code[PARALLEL_FOR], start, stop, spin, *rest, alive=code)
 
     @property
     def imports(self) -> dict[str, int]:
         """The addresses of the functions that kernels call, by name."""
-        return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused}
+        tiles = {NEED_TILES: self.need_tiles} if self.need_tiles else {}
+        return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused, **tiles}
 
     def apart(self) -> PoolCode:
         """Return the same addresses, without the object that keeps the code mapped."""
@@ -244,6 +250,8 @@ class ThreadPool:
     threads: int
 
     def __init__(self, code: PoolCode, threads: int | None = None):
+        # Kernels that are called one by one do not ask.
+        tiles_allowed()
         self.code = code
         self._key = code.apart()
         self.threads = thread_count(threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import cast
 
@@ -51,6 +51,7 @@ class TextKernel:
     workspace: int = 0
     sizes: int = 0
     sites: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    tiles: bool = False
 
 
 def elementwise(symbol: str, inputs: int, formula: str, *, parallel: bool, workspace: bool = False) -> TextKernel:
@@ -380,6 +381,19 @@ def test_ops_of_the_main_program_have_the_locations_of_their_calls(artifact: Art
         for operand in call.operands:
             if isinstance(owner := operand.owner, Operation):
                 assert owner.location is call.location
+
+
+@pytest.mark.parametrize("most", [2000, 3])
+def test_a_program_with_tiles_asks_before_all_calls(most: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(main_module, "CALLS_PER_FUNCTION", most)
+    kernels = (*KERNELS[:2], replace(KERNELS[2], tiles=True))
+    module = main_program(assemble(relay_module(random(99)), kernels, KERNEL_OF))
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, llvm.FuncOp)}
+    calls = [op for op in functions["whence_main"].body.block.ops if isinstance(op, llvm.CallOp)]
+    callees = [call.callee.root_reference.data for call in calls if call.callee is not None]
+    assert callees[0] == "whence_need_tiles"
+    assert callees.count("whence_need_tiles") == 1
+    assert layer_names(calls[0].location) == layer_names(functions["whence_need_tiles"].location) == ("twice",)
 
 
 def test_a_program_of_calls_alone_is_what_llvm_makes_of_it():

@@ -106,14 +106,6 @@ def _artifact(function: Exported) -> Artifact:
         name=function.name,
     )
     location = fuse(list(slots))
-    assembly = Assembly(
-        Program((run,), (), (KernelEntry(function.name),), inputs, outputs, scratch),
-        (),
-        (Call(run, tuple(slots), location),),
-        Plan({}, (0 if scratch else -1,), scratch, scratch, "one call", ()),
-        location,
-        (),
-    )
     kernel = Kernel(
         symbol=function.name,
         workspace=scratch,
@@ -132,6 +124,14 @@ def _artifact(function: Exported) -> Artifact:
         refusal="",
         object=native.object,
         assembly=native.assembly,
+    )
+    assembly = Assembly(
+        Program((run,), (), (KernelEntry(function.name, tiles=kernel.tiles),), inputs, outputs, scratch),
+        (),
+        (Call(run, tuple(slots), location),),
+        Plan({}, (0 if scratch else -1,), scratch, scratch, "one call", ()),
+        location,
+        (),
     )
     main = compile_main(main_program(assembly), function.target, KernelCache())
     return Artifact(
