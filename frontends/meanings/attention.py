@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from math import sqrt
 from typing import Any, NamedTuple, cast
@@ -136,17 +137,22 @@ class Steps(NamedTuple):
 
 
 def product(query: Term, key: Term, scale: float | None = None) -> Term:
-    """The scores of queries for keys, scaled by 1 / sqrt(size) by default.
-
-    Query heads that share a key are rows of one product.
-    """
-    (batch, heads, length, size), (_, key_heads, keys, _) = query.shape, key.shape
+    """The scores of queries for keys, scaled by 1 / sqrt(size) by default; query heads may share a key's."""
+    (_, heads, _, size), (_, key_heads, _, _) = query.shape, key.shape
     if not same(heads, key_heads) and (key_heads < 1 or heads % key_heads):
         query.ctx.fail(f"query heads that {key_heads} key heads share", str(heads))
-    rows = query.reshape(batch * key_heads, heads // key_heads * length, size)
-    columns = swap_last(key.reshape(batch * key_heads, keys, size))
-    scores = rows.apply(BatchMatmulOp, columns, transpose_b=False).reshape(batch, heads, length, keys)
-    return scaled(scores, 1 / sqrt(size) if scale is None else scale)
+    return scaled(_by_heads(query, key, swap_last), 1 / sqrt(size) if scale is None else scale)
+
+
+def _by_heads(x: Term, y: Term, matrix: Callable[[Term], Term]) -> Term:
+    """The products (batch, heads, rows, columns) of the matrices of heads, of `y` perhaps less; `matrix` of those."""
+    (batch, heads, rows, terms), (_, shared, *own) = x.shape, y.shape
+    if same(heads, shared):
+        x, y = x.reshape(batch * heads, rows, terms), y.reshape(batch * heads, *own)
+    else:
+        x, y = x.reshape(batch, shared, heads // shared, rows, terms), y.reshape(batch, shared, 1, *own)
+    result = x.apply(BatchMatmulOp, matrix(y), transpose_b=False)
+    return result.reshape(batch, heads, rows, result.shape[-1])
 
 
 def weigh(
@@ -187,10 +193,7 @@ def _softmax(scores: Term, sink: Term | None) -> Term:
 
 def weighted(weights: Term, value: Term) -> Term:
     """The values (batch, value heads, keys, size), weighted: (batch, heads, queries, size)."""
-    (batch, heads, length, keys), (_, value_heads, _, size) = weights.shape, value.shape
-    rows = weights.reshape(batch * value_heads, heads // value_heads * length, keys)
-    columns = value.reshape(batch * value_heads, keys, size)
-    return rows.apply(BatchMatmulOp, columns, transpose_b=False).reshape(batch, heads, length, size)
+    return _by_heads(weights, value, lambda matrix: matrix)
 
 
 def attended(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import cast
 
 from ... import te
@@ -10,7 +11,7 @@ from ...dialects.affine import below
 from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout, strides
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import Size, SizeExpr, product, same, size_max
+from ...dialects.sizes import Size, SizeExpr, product, proves, same, size_max
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
 from .stages import JOINED, compute, label, shape
@@ -24,9 +25,30 @@ _ENOUGH = 4
 
 
 def reshape(op: Operator, x: Tensor) -> Tensor:
-    """The elements in row-major order in another shape."""
+    """The elements in row-major order in another shape; axes that stay as they are have indices of their own."""
     extents = shape_of(op.results[0])
-    return compute(extents, lambda *i: x(*unflatten(flat_index(i, extents), shape(x))), label(op))
+    runs = list(_common_runs(extents, shape(x)))
+
+    def element(*i: Expr) -> Expr:
+        parts = (unflatten(flat_index(i[new], extents[new]), shape(x)[old]) for new, old in runs)
+        return x(*chain.from_iterable(parts))
+
+    return compute(extents, element, label(op))
+
+
+def _common_runs(new: Sequence[int], old: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """The shortest runs of axes of two shapes, from the first on, that have as many elements as each other."""
+    starts, ends = [0, 0], [0, 0]
+    while ends[0] < len(new) or ends[1] < len(old):
+        for side, whole in enumerate((new, old)):
+            ends[side] = min(ends[side] + 1, len(whole))
+        while not same(product(new[starts[0] : ends[0]]), product(old[starts[1] : ends[1]])):
+            fewer = proves(product(new[starts[0] : ends[0]]), "<=", product(old[starts[1] : ends[1]]))
+            if ends == [len(new), len(old)]:
+                break
+            ends[0 if ends[1] == len(old) or (fewer and ends[0] < len(new)) else 1] += 1
+        yield slice(starts[0], ends[0]), slice(starts[1], ends[1])
+        starts = list(ends)
 
 
 def flat_index(point: Sequence[Expr | int], extents: Sequence[int]) -> Expr | int:

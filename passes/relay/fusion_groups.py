@@ -13,6 +13,7 @@ from __future__ import annotations
 from ...dialects.relay.operator import OpPattern
 from .attention_groups import attention_groups
 from .fusion_graph import FusionGraph, PostDominators
+from .operand_groups import operand_groups
 
 _ELEMWISE, _BROADCAST, _INJECTIVE = OpPattern.ELEMWISE, OpPattern.BROADCAST, OpPattern.INJECTIVE
 _REDUCE, _ANCHOR, _TUPLE, _OPAQUE = (
@@ -35,7 +36,7 @@ class FusionGroups:
         self._anchored = [pattern is _ANCHOR for pattern in graph.patterns]
         self._size = [0 if op is None else 1 for op in graph.ops]
         if fuse:
-            for group in attention_groups(graph):
+            for group in (*attention_groups(graph), *operand_groups(graph)):
                 for member in group:
                     self._merge(member, group[-1])
             tree = PostDominators(graph)

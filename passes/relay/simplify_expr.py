@@ -17,6 +17,7 @@ from ...dialects.relay.canonicalization.moves import MergeReshapes, MergeTranspo
 from ...provenance.rewrite import rewrite
 from .dequantized_order import OrderBeforeDequantize
 from .product_batches import KeepBatches
+from .shared_operands import JoinLater, ShareOperand
 from .simplify_arithmetic import (
     DoubleOnce,
     MergeConstants,
@@ -42,6 +43,8 @@ def patterns(module: ModuleOp, exact: bool = False) -> list[RewritePattern]:
         MultiplyByRsqrt(),
         DropNeutralOperand(exact),
         KeepBatches(),
+        ShareOperand(),
+        JoinLater(),
         MergeReshapes(),
         MergeTransposes(),
         MergeCasts(),
@@ -70,6 +73,7 @@ class SimplifyExprPass(ModulePass):
     - no reshape follows another, and no transpose or layout transform another that one op could do with it; none of
       them, nor a cast, clip, slice or broadcast, leaves its input as it is;
     - no reshape takes the batch of a product apart that others put together for it;
+    - no second operand of a product is repeated for batches that share it: the product broadcasts;
     - no cast follows one that keeps every number that it meets, by its types or as they were clipped before;
     - an operand of zeros, ones or full of the result's shape is a scalar;
     - (x + a) * b is x * b + a * b, and constants that are multiplied or added one after the other are one;

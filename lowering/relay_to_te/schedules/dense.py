@@ -55,13 +55,18 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     with one that is cut off; the rows of its tile lie whole vectors apart, so that each has registers of its own. Where
     panels do not divide the columns, the last is computed whole, of zeros past the end, and stored in part.
 
-    Where few rows, or one column, are sums along rows of both operands, these are reduced as any rows are.
+    Where few rows, or one column, are sums along rows of both operands, these are reduced as any rows are; several
+    batches' rows that share the second operand are multiplied with each of its rows together.
     """
     if (parts := _read_stage(work, stage, PARTS)) is not None:
         _schedule_parts(work, stage, parts)
         return
+    shared = _shared_batch(stage)
     if _of_rows(work, stage):
-        schedule_reduction(work, stage)
+        if shared:
+            _schedule_rows(work, stage, shared)
+        else:
+            schedule_reduction(work, stage)
         return
     if _of_long_rows(stage):
         _schedule_rows(work, stage)
@@ -69,14 +74,14 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     size = points(stage)
     weights = _read_stage(work, stage, DEQUANTIZED)
     host, inner = work.hosted(stage)
-    *batch, rows, columns = host.leaf
-    tile(work, host, inner, Matrix(batch, rows, columns, rows.extent), size, weights)
+    batch, rows, columns, number = _matrix_axes(host, shared if work.few_rows else ())
+    tile(work, host, inner, Matrix(batch, rows, columns, rows.extent, row=number), size, weights)
 
 
 class Matrix(NamedTuple):
     """The loops of a product's result, and how many of the rows there are where it is computed.
 
-    usual: of those by default, where that is a choice; by them a tile is chosen.
+    usual: of those by default, where that is a choice; by them a tile is chosen. row: the number of the rows' axis.
     """
 
     batch: Sequence[IterVar]
@@ -84,6 +89,7 @@ class Matrix(NamedTuple):
     columns: IterVar
     height: Size
     usual: int | None = None
+    row: int = -2
 
 
 def tile(
@@ -94,7 +100,7 @@ def tile(
     size: the points of it that are shared among threads; None where they are inside a loop that is. weights: what makes
     numbers of a packed weight, a panel at a time or, of few rows, in the product itself.
     """
-    batch, rows, columns, extent, usual = matrix
+    batch, rows, columns, extent, usual, row = matrix
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if packed:
@@ -143,6 +149,7 @@ def tile(
     if size is not None:
         work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
+    data[row], data[-2] = data[-2], data[row]
     if packed and len(reduce) > 1:
         # The numbers of a word, which is loaded once.
         work.knobs.fix("steps", 1)
@@ -295,6 +302,15 @@ def _read_stage(work: Scheduling, stage: Stage, tag: str) -> Stage | None:
     return source if source is not None and tag_of(source) == tag else None
 
 
+def _shared_batch(stage: Stage) -> list[int]:
+    """The axes of a product's batch along which its second operand is the same."""
+    if not stage.compute.reads:
+        return []
+    last, axes = stage.compute.reads[-1], list(stage.compute.axes)
+    used = [last.indices[dim] for expr in last.map.data.results for dim in expr.used_dims()]
+    return [number for number, axis in enumerate(axes[:-2]) if axis not in used]
+
+
 def _of_rows(work: Scheduling, stage: Stage) -> bool:
     """Return whether elements are sums along rows of both operands, which few others share: vectors go along rows then.
 
@@ -311,24 +327,39 @@ def _of_long_rows(stage: Stage) -> bool:
     return isinstance(terms, int) and terms >= LONG_ROW and along_all(stage)
 
 
-def _schedule_rows(work: Scheduling, stage: Stage) -> None:
+def _matrix_axes(host: Stage, shared: Sequence[int]) -> tuple[list[IterVar], IterVar, IterVar, int]:
+    """The batch, rows and columns of a product, and the number of the axis that has the rows.
+
+    Where batches that share the second operand have a row each, those are the rows of one product.
+    """
+    *batch, rows, columns = host.leaf
+    number = len(batch)
+    if shared:
+        number = shared[-1]
+        batch[number], rows = rows, batch[number]
+    return batch, rows, columns, number
+
+
+def _schedule_rows(work: Scheduling, stage: Stage, shared: Sequence[int] = ()) -> None:
     """Lanes run along the rows of both operands, of which some are multiplied with some; their lanes are summed last.
 
     for parallel n.outer { for m.outer { rf[m.inner, n.inner, lane]; for k { rf += .. }; out = vector reductions } }
     """
     size = points(stage)
     part, host, inner = lane_sums(work, stage)
-    *batch, rows, columns = host.leaf
-    height, width = product_tile(counted(rows.extent), _VECTORS, work.machine, True)
+    batch, rows, columns, number = _matrix_axes(host, shared)
+    count = 1 if work.few_rows and not isinstance(rows.extent, int) else counted(rows.extent)
+    height, width = product_tile(count, _VECTORS, work.machine, True)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, width)
     for axis in (m_outer, n_outer, part.reduce_axes[-1]):
         (part if axis.reduce else host).pragma(axis, PARTITION_HINT, 1)
     host.reorder(*batch, n_outer, m_outer, m_inner, n_inner)
-    work.parallel(host, [*batch, n_outer], size)
+    # Only a loop that is not shared can be cut: without it, the sums of few rows would ask for each column.
+    work.parallel(host, batch if shared else [*batch, n_outer], size)
     host.unroll(m_inner)
     host.unroll(n_inner)
-    place_lane_sums(part, host, inner, m_outer, (len(batch), len(batch) + 1))
+    place_lane_sums(part, host, inner, m_outer, (number, len(host.axes) - 1))
 
 
 def _along_columns(stage: Stage) -> bool:
