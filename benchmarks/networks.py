@@ -6,11 +6,14 @@
     python benchmarks/networks.py --cache ~/networks           keep models and kernels for the next time
     python benchmarks/networks.py --svg networks.svg           a chart of the ratios, too
     python benchmarks/networks.py --layers resnet50            where a network loses time, layer by layer
+    python benchmarks/networks.py --packages ../peers/lib/python3.11/site-packages    peers of another environment, too
 
 Networks are built by script with random weights (tests/support/zoo), or are those that onnx ships (light_*). Peers are
-onnxruntime and OpenVINO, and LiteRT for TFLite files. Each candidate is a process of its own; they take turns, and
-medians count. `/ best` is the time of the best peer divided by ours, on the wall and of the processors: above 1 we are
-faster. `off` is how far outputs are from the first peer's, relative to their range, or from those of LiteRT's plain
+onnxruntime and OpenVINO, and LiteRT for TFLite files, if they are installed. Each candidate is a process of its own;
+they take turns, and medians count. `/ best` is the time of the best peer divided by ours, on the wall and of the
+processors: above 1 we are faster. `/ own` is the same on the wall of the best peer by its own defaults: OpenVINO's for
+float32 networks is bfloat16 where the machine multiplies those faster. Geometric means follow, and the networks below
+0.9. `off` is how far outputs are from the first peer's, relative to their range, or from those of LiteRT's plain
 kernels, which define what integers are right; they are wrong if that is more than the tolerance of their class, and
 more than half again as far as any peer is off.
 """
@@ -20,6 +23,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -31,7 +35,7 @@ from typing import Any, cast
 import numpy as np
 from beside.candidate import Candidate
 from beside.chart import chart
-from beside.runtimes import peers
+from beside.runtimes import defaults, peers
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +50,8 @@ LIGHT = (
 )
 TOLERANCE = {"f32": 1e-4, "f16": 2e-2, "int8": 0.1, "tflite": 0.1}
 """Class -> how far outputs may be off, relative to their range."""
+_LEAST = 0.9
+"""The ratio below which a network is listed."""
 _SLACK = 1.5
 """How many times as far as another peer outputs may be."""
 Row = dict[str, Any]
@@ -112,8 +118,10 @@ def compare(name: str, sources: dict[str, str], threads: int, args: argparse.Nam
         cache = Path(args.cache).expanduser() if args.cache else folder
         model = model_file(name, cache / "models", args.saturating)
         candidates: dict[str, Candidate] = {}
-        for label in (*sources, *peers(kind)):
+        for label in dict.fromkeys((*sources, *peers(kind), *defaults(kind))):
             source = sources.get(label, sources["whence"])
+            if args.packages and label not in sources:
+                source = os.pathsep.join((source, str(Path(args.packages).resolve())))
             candidates[label] = Candidate(label, source, model, kind, threads, cache, folder)
             stack.callback(candidates[label].end)
         ready = [candidate for candidate in candidates.values() if not candidate.error]
@@ -137,10 +145,10 @@ def compare(name: str, sources: dict[str, str], threads: int, args: argparse.Nam
                 if args.coverage and candidate.label not in peers(kind):
                     facts["coverage"] = candidate.ask("coverage")
             row["of"][candidate.label] = facts
-    for clock in ("wall", "cpu"):
-        best = min((row["of"][peer][clock] for peer in peers(kind) if clock in row["of"][peer]), default=None)
+    for ratio, clock, rivals in (("wall", "wall", peers), ("cpu", "cpu", peers), ("own", "wall", defaults)):
+        best = min((row["of"][peer][clock] for peer in rivals(kind) if clock in row["of"][peer]), default=None)
         if best is not None and clock in row["of"]["whence"]:
-            row[clock] = best / row["of"]["whence"][clock]
+            row[ratio] = best / row["of"]["whence"][clock]
     row["limit"] = limit(kind, [row["of"][peer]["off"] for peer in peers(kind) if "off" in row["of"][peer]])
     row["right"] = row["of"]["whence"].get("off", 0.0) <= row["limit"] and "error" not in row["of"]["whence"]
     return row
@@ -148,11 +156,11 @@ def compare(name: str, sources: dict[str, str], threads: int, args: argparse.Nam
 
 def show(row: Row) -> None:
     for label, facts in row["of"].items():
-        head = f"{row['network']:20}{row['threads']:2}T {label:12}"
+        head = f"{row['network']:20}{row['threads']:2}T {label:18}"
         if "error" in facts:
             print(f"{head} {facts['error'].splitlines()[0][:120]}", flush=True)
             continue
-        ratios = f"{row['wall']:7.2f}{row['cpu']:7.2f}" if label == "whence" and "wall" in row else ""
+        ratios = f"{row['wall']:7.2f}{row['cpu']:7.2f}{row['own']:7.2f}" if label == "whence" and "wall" in row else ""
         said = facts.get("coverage", {})
         covered = f"{said['native']:8.1%}{said.get('native_inferred', 0.0):8.1%}" if said else ""
         wall, cpu = 1e3 * facts["wall"], 1e3 * facts["cpu"]
@@ -168,12 +176,15 @@ def means(rows: list[Row]) -> None:
     groups = sorted({(row["class"], row["threads"]) for row in rows if "wall" in row})
     for kind, threads in groups:
         ratios = [row for row in rows if (row["class"], row["threads"]) == (kind, threads) and "wall" in row]
-        wall, cpu = (geometric_mean([row[clock] for row in ratios]) for clock in ("wall", "cpu"))
-        worst = min(ratios, key=lambda row: row["wall"])
+        wall, cpu, own = (geometric_mean([row[ratio] for row in ratios]) for ratio in ("wall", "cpu", "own"))
+        worst = sorted(ratios, key=lambda row: row["wall"])
+        below = [row for row in worst if row["wall"] < _LEAST]
         print(
-            f"{kind:8}{threads} threads, {len(ratios):3} networks: best peer / ours {wall:.2f} wall, {cpu:.2f} cpu;"
-            f" least {worst['wall']:.2f} {worst['network']}"
+            f"{kind:8}{threads} threads, {len(ratios):3} networks: best peer / ours {wall:.2f} wall, {cpu:.2f} cpu,"
+            f" by their defaults {own:.2f}; {len(below)} below {_LEAST}:"
         )
+        for row in below or worst[:1]:
+            print(f"    {row['wall']:.2f} {row['network']}")
 
 
 def main() -> int:
@@ -184,6 +195,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--rounds", type=int, default=11, help="turns of each candidate")
     parser.add_argument("--cache", metavar="FOLDER", help="keep models and kernels there; else all start empty")
+    parser.add_argument("--packages", metavar="FOLDER", default="", help="where else peers may be installed")
     parser.add_argument("--saturating", action="store_true", help="weights and masks that saturate, and denormal ones")
     parser.add_argument("--coverage", action="store_true", help="how much machine code has a line: exact, inferred")
     parser.add_argument("--json", metavar="FILE", help="write the rows")
@@ -201,7 +213,9 @@ def main() -> int:
         return 0
     source = str(ROOT / "src")
     sources = {"whence": source} | ({"beside": str(Path(args.beside).resolve())} if args.beside else {})
-    print(f"{'network':36}{'compile':>8}{'peak':>10}{'wall':>10}{'cpu':>10}{'off':>12}{'/ best':>7}{'cpu':>7}")
+    print(
+        f"{'network':42}{'compile':>8}{'peak':>10}{'wall':>10}{'cpu':>10}{'off':>12}{'/ best':>7}{'cpu':>7}{'/ own':>7}"
+    )
     rows: list[Row] = []
     for name in chosen:
         if args.kind in (None, kind_of(name)):

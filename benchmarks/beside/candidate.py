@@ -19,14 +19,15 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from beside.runtimes import RUNTIMES, feeds_of
+
 TURN = 0.1
 """The seconds of inferences that a turn has, where one does not take longer."""
 
 
 def serve(runtime: str, model: Path, kind: str, threads: int, outputs: str) -> None:
-    sys.path.append(str(Path(__file__).parents[1]))
-    from beside.runtimes import RUNTIMES, feeds_of
-
     feeds = feeds_of(model)
     start = time.perf_counter()
     try:
@@ -60,7 +61,7 @@ class Candidate:
 
     def __init__(self, label: str, source: str, model: Path, kind: str, threads: int, cache: Path, folder: Path):
         # Any label that is no runtime's is another Whence.
-        runtime = label if label in ("onnxruntime", "openvino", "litert", "reference") else "whence"
+        runtime = label if label in RUNTIMES else "whence"
         self.label, self.outputs = label, folder / f"{label}.npz"
         environment = {**os.environ, "PYTHONPATH": source, "WHENCE_CACHE_DIR": str(cache / label)}
         words = [sys.executable, __file__, runtime, str(model), kind, str(threads), str(self.outputs)]

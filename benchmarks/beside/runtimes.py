@@ -43,10 +43,11 @@ def onnxruntime(model: str, feeds: Feeds, kind: str, threads: int, profile: str 
     return Opened(lambda: session.run(None, feeds), session)
 
 
-def openvino(model: str, feeds: Feeds, kind: str, threads: int) -> Opened:
+def openvino(model: str, feeds: Feeds, kind: str, threads: int, *, rounds: bool = False) -> Opened:
+    """rounds: in the numbers of its default, bfloat16 on machines that multiply them faster."""
     runtime: Any = import_module("openvino")
     # Networks of floats stay such; where the model itself has other numbers, the default decides.
-    hints = {"INFERENCE_PRECISION_HINT": "f32"} if kind == "f32" else {}
+    hints = {"INFERENCE_PRECISION_HINT": "f32"} if kind == "f32" and not rounds else {}
     numbers = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
     compiled = runtime.Core().compile_model(model, "CPU", {"PERFORMANCE_HINT": "LATENCY", **numbers, **hints})
     request = compiled.create_infer_request()
@@ -82,6 +83,7 @@ RUNTIMES: dict[str, Callable[[str, Feeds, str, int], Opened]] = {
     "whence": whence,
     "onnxruntime": onnxruntime,
     "openvino": openvino,
+    "openvino as it is": partial(openvino, rounds=True),
     "litert": litert,
     "reference": partial(litert, plain=True),
 }
@@ -90,6 +92,11 @@ RUNTIMES: dict[str, Callable[[str, Feeds, str, int], Opened]] = {
 def peers(kind: str) -> tuple[str, ...]:
     """The runtimes that networks of a class are measured beside; the first says what is right, if nothing else does."""
     return ("litert", "openvino") if kind == "tflite" else ("onnxruntime", "openvino")
+
+
+def defaults(kind: str) -> tuple[str, ...]:
+    """The same with all their defaults: OpenVINO's numbers of float32 networks are its own choice."""
+    return ("onnxruntime", "openvino as it is") if kind == "f32" else peers(kind)
 
 
 def feeds_of(model: Path) -> Feeds:

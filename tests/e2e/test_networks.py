@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import ModelProto
 from xdsl.dialects.builtin import LocationAttr
+from zoo import SMALL
 
 import whence
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
@@ -34,6 +35,12 @@ Array = NDArray[Any]
 # Of the nine that the onnx package ships, both inceptions, vgg19 and zfnet512 have nothing that the others have not;
 # README runs resnet50, which tells its largest error.
 NAMES = ("bvlc_alexnet", "densenet121", "shufflenet", "squeezenet")
+SMALL_NAMES = (
+    *("ghostnet", "repvgg", "mobilenet_v4", "hrnet", "edsr", "r2plus1d", "style", "mobilevit", "maxvit", "poolformer"),
+    *("efficientformer", "segformer", "detr", "mixer", "sam", "t5", "t5_step", "mamba", "qwen2_step", "conformer"),
+    "deep_speech",
+)
+"""Networks of the zoo that no other test computes."""
 
 
 def kernels(exe: whence.Executable) -> list[Kernel]:
@@ -148,3 +155,12 @@ def test_shipped_outputs(name: str, zoo: Any):
     """The tolerances are those of onnx's own runner of these models."""
     exe = whence.compile(zoo.path(name), opt_level=3, threads=2)
     np.testing.assert_allclose(exe(zoo.input(name)[1]), zoo.shipped_output(name), rtol=2e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", SMALL_NAMES)
+def test_small_network(name: str, onnxruntime: Callable[..., list[Array]]):
+    model, inputs = SMALL[name]()
+    exe = whence.compile(model, threads=2)
+    wanted = onnxruntime(model, inputs)
+    for result, array in zip(exe.run(inputs).values(), wanted, strict=True):
+        np.testing.assert_allclose(result, array, rtol=0, atol=1e-4 * float(np.ptp(array)))

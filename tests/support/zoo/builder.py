@@ -182,6 +182,10 @@ class Net:
         else:
             parts = [self.whole(e) if isinstance(e, int) else self._vector(e) for e in extents]
             shape = self.node("Concat", *parts, axis=0)
+        return self.reshaped(x, shape, width)
+
+    def reshaped(self, x: str, shape: str, width: int = 0) -> str:
+        """Reshape to a shape that nodes compute."""
         return self._is(self.node("Reshape", x, shape), width or self.widths[x], self.powers[x], self.means[x])
 
     def _vector(self, scalar: str) -> str:
@@ -244,7 +248,7 @@ class Net:
         x: str,
         outputs: int,
         kernel: int | Sequence[int] = 1,
-        stride: int = 1,
+        stride: int | Sequence[int] = 1,
         *,
         act: str = "",
         groups: int = 1,
@@ -255,7 +259,8 @@ class Net:
     ) -> str:
         """A convolution with a norm, folded into it unless the network keeps norms, or with a bias alone.
 
-        kernel: an extent of each spatial axis, one int for two equal ones. offset: added to the bias.
+        kernel: an extent of each spatial axis, one int for two equal ones. stride: of each axis, or of all. offset:
+        added to the bias.
         """
         window = [kernel, kernel] if isinstance(kernel, int) else list(kernel)
         fan = self.widths[x] // groups * prod(window)
@@ -269,7 +274,7 @@ class Net:
             *(x, weight),
             *([] if keeps else [self.bias(outputs, act, offset)]),
             kernel_shape=window,
-            strides=[stride] * axes,
+            strides=[stride] * axes if isinstance(stride, int) else list(stride),
             pads=pads * 2,
             dilations=[dilation] * axes,
             group=groups,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zoo.attention import attention, encoder_block, perceptron
+from zoo.attention import attention, encoder_block, joined, perceptron
 from zoo.builder import Built, Net
 
 
@@ -126,3 +126,67 @@ def recommender(
     for outputs in (*inner, 1):
         x = net.gemm(x, outputs, act="relu" if outputs > 1 else "sigmoid")
     return net.build(x)
+
+
+def _relative(net: Net, x: str, count: int, steps: int) -> str:
+    """Attention that knows distances: scores of 2 steps - 1 distances, shifted by Pad, Reshape and Slice."""
+    width = net.widths[x]
+    size, far = width // count, 2 * steps - 1
+    q, k, v = (net.reshape(net.linear(x, width, gain=1.2), 1, -1, count, size) for _ in range(3))
+    waves = net.weight("places", (1, far, width), 0.7)
+    places = net.transpose(net.reshape(net.linear(waves, width, bias=False), 1, -1, count, size), 0, 2, 3, 1)
+    by_key, by_place = (
+        net.transpose(net.node("Add", q, net.weight("bias", (count, size), 0.3)), 0, 2, 1, 3) for _ in range(2)
+    )
+    near = net.node("MatMul", by_key, net.transpose(k, 0, 2, 3, 1))
+    padded = net.node("Pad", net.node("MatMul", by_place, places), net.whole(0, 0, 0, 1, 0, 0, 0, 0))
+    turned = net.slice(net.reshape(padded, 1, count, far + 1, steps), 1, 1 << 62, 2)
+    shifted = net.slice(net.reshape(turned, 1, count, steps, far), 0, steps, 3)
+    scores = net.node("Div", net.node("Add", near, shifted), net.constant(size**0.5))
+    y = net.node("MatMul", net.node("Softmax", scores, axis=-1), net.transpose(v, 0, 2, 1, 3))
+    net.widths[y], net.powers[y] = width, 0.2
+    return net.linear(joined(net, y), width)
+
+
+def conformer(
+    frames: int = 400, layers: int = 6, width: int = 144, count: int = 4, bands: int = 80, taps: int = 31,
+    saturating: bool = False,
+) -> Built:  # fmt: skip
+    """Conformer-S: two strided convolutions, then blocks of half perceptrons, attention and a convolution."""
+    net = Net("conformer", saturating=saturating)
+    x = net.node("Unsqueeze", net.input("mel", (1, frames, bands)), net.whole(1))
+    net.widths[x] = 1
+    x = net.conv(net.conv(x, width, 3, 2, act="relu", norm=False), width, 3, 2, act="relu", norm=False)
+    steps = frames // 4
+    x = net.reshape(net.transpose(x, 0, 2, 1, 3), 1, steps, width * (bands // 4), width=width * (bands // 4))
+    x = net.linear(x, width)
+
+    def half(x: str) -> str:
+        return net.add(x, net.mul(perceptron(net, net.layer_norm(x), 4 * width, "silu"), net.constant(0.5)))
+
+    for layer in range(layers):
+        with net.scope(f"layers.{layer}"):
+            x = half(x)
+            x = net.add(x, _relative(net, net.layer_norm(x), count, steps))
+            y = net.transpose(net.layer_norm(x), 0, 2, 1)
+            value, gate = net.split(net.conv(y, 2 * width, (1,), norm=False), (width, width))
+            y = net.mul(value, net.act(gate, "sigmoid"))
+            y = net.conv(net.conv(y, width, (taps,), groups=width, act="silu"), width, (1,), norm=False)
+            x = net.layer_norm(half(net.add(x, net.transpose(y, 0, 2, 1))))
+    return net.build(net.node("LogSoftmax", net.linear(x, 128), axis=-1))
+
+
+def deep_speech(
+    frames: int = 200, bands: int = 160, hidden: int = 256, layers: int = 3, saturating: bool = False
+) -> Built:
+    """Deep Speech 2: wide strided convolutions of a spectrogram, layers of GRU in both directions."""
+    net = Net("deep_speech", saturating=saturating)
+    x, channels = net.input("spectrogram", (1, 1, bands, frames)), 32
+    for window, stride in (((41, 11), (2, 2)), ((21, 11), (2, 1))):
+        y = net.conv(x, channels, window, stride)
+        x = net.node("Clip", y, net.constant(0.0), net.constant(20.0))
+        net.powers[x], net.means[x] = 0.5, 0.4
+    x = net.transpose(net.reshape(x, 1, channels * bands // 4, -1, width=channels * bands // 4), 2, 0, 1)
+    for _ in range(layers):
+        x = _recurrent(net, x, "GRU", hidden, True, 1)
+    return net.build(net.node("Softmax", net.linear(x, 29), axis=-1))

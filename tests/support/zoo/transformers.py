@@ -101,10 +101,13 @@ def _repeated(net: Net, x: str, groups: int, repeats: int, steps: int, size: int
 
 def llama(
     tokens: int = 64, past: int = 0, layers: int = 6, width: int = 768, count: int = 12, groups: int = 4,
-    inner: int = 2048, words: int = 32000, saturating: bool = False,
+    inner: int = 2048, words: int = 32000, name: str = "llama", saturating: bool = False,
 ) -> Built:  # fmt: skip
-    """A decoder like Llama: grouped queries, rotary places, root mean square norms, gated perceptrons."""
-    net, size = Net("llama", saturating=saturating), width // count
+    """A decoder like Llama, or Qwen2, whose first projections have biases.
+
+    It has grouped queries, rotary places, root mean square norms, and gated perceptrons.
+    """
+    net, size, biased = Net(name, saturating=saturating), width // count, name == "qwen2"
     ids = net.ids("input_ids", (1, tokens), words)
     places = net.tensor("places", np.arange(past, past + tokens, dtype=np.int64)[None])
     rates = net.tensor("inv_freq", (10000.0 ** (-np.arange(0, size, 2) / size)).astype(np.float32)[None, :, None])
@@ -120,8 +123,8 @@ def llama(
     for layer in range(layers):
         with net.scope(f"layers.{layer}"):
             y = net.rms_norm(x)
-            q = _turned(net, heads(net, net.linear(y, width, bias=False, gain=1.4), count), cos, sin, size)
-            few = [net.linear(y, groups * size, bias=False, gain=gain) for gain in (1.4, 1.0)]
+            q = _turned(net, heads(net, net.linear(y, width, bias=biased, gain=1.4), count), cos, sin, size)
+            few = [net.linear(y, groups * size, bias=biased, gain=gain) for gain in (1.4, 1.0)]
             k, v = (heads(net, part, groups) for part in few)
             k = _turned(net, k, cos, sin, size)
             if past:
