@@ -1,7 +1,8 @@
 """MatMulNBits: a product with a weight of a few bits per number, which has a scale for each block of a row.
 
-Integers of 4 and 8 bits stay what they are, and are made floats where kernels multiply them. Others, and weights whose
-columns are in groups of any order, are unpacked when the model is imported.
+Integers of 2, 4 and 8 bits stay what they are, and are made floats where kernels multiply them, or bytes if the model
+allows to round data to bytes, too. Others, and weights whose columns are in groups of any order, are unpacked when the
+model is imported.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ from .context import Context
 
 Array = npt.NDArray[Any]
 
+_INT8 = 4
+"""The accuracy level that allows to round data to int8; lower ones allow other floats only."""
+
 
 def unpacked(packed: Array, bits: int, count: int) -> Array:
     """The last axis of bytes as `count` numbers of `bits` bits, the first in the lowest bits; uint8."""
+    if 8 % bits == 0:
+        parts = packed[..., None] >> np.arange(0, 8, bits, dtype=np.uint8) & np.uint8((1 << bits) - 1)
+        return parts.reshape(*packed.shape[:-1], -1)[..., :count]
     flags = np.unpackbits(packed.astype(np.uint8), axis=-1, bitorder="little")
     numbers = flags[..., : flags.shape[-1] // bits * bits].reshape(*packed.shape[:-1], -1, bits)
     weights = (1 << np.arange(bits)).astype(np.uint8)
@@ -86,11 +93,19 @@ def _floats(ctx: Context, weight: _Weight) -> Array:
     return values.astype(ctx.dtype(0))
 
 
-def _of_words(ctx: Context, data: SSAValue, weight: _Weight) -> SSAValue:
-    """The product with integers in words, which are signed: less the middle of their range."""
+def _words(packed: Array, bits: int) -> Array:
+    """Words with the integers at the places that `nn.contrib_dense_bits` has them."""
+    if bits == 8:
+        return np.ascontiguousarray(packed).view(np.int32)
+    numbers = unpacked(packed.reshape(-1, WORD // 8), bits, WORD // bits).reshape(-1, 8 // bits, WORD // 8)
+    placed = numbers << (np.arange(8 // bits, dtype=np.uint8) * bits)[:, None]
+    return np.bitwise_or.reduce(placed, axis=1).view(np.int32)
+
+
+def _of_words(ctx: Context, data: SSAValue, weight: _Weight, int8_data: bool) -> SSAValue:
+    """The product with integers in words."""
     rows, blocks, _ = weight.bytes.shape
-    flipped = weight.bytes ^ np.uint8(0x88 if weight.bits == 4 else 0x80)
-    words = np.ascontiguousarray(flipped).view(np.int32).reshape(rows, -1)
+    words = _words(weight.bytes, weight.bits).reshape(rows, -1)
     if more := blocks * weight.block - weight.depth:
         data = ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=[0, 0, 0, more])
     own, name = ctx.dtype(0), ctx.tensor(1).name
@@ -98,18 +113,18 @@ def _of_words(ctx: Context, data: SSAValue, weight: _Weight) -> SSAValue:
     if weight.zeros is not None:
         operands.append(ctx.constant((weight.middle - weight.zeros) * weight.scales, f"{name}.offsets"))
     wide = data if own == np.float32 else ctx.emit(CastOp, data, dtype="float32")
-    result = ctx.emit(DenseBitsOp, wide, *operands, bits=weight.bits)
+    result = ctx.emit(DenseBitsOp, wide, *operands, bits=weight.bits, int8_data=int8_data)
     return result if own == np.float32 else ctx.emit(CastOp, result, dtype=own.name)
 
 
 def matmul_nbits(ctx: Context) -> SSAValue:
     """nn.contrib_dense_bits, or nn.dense of the weight in the data's dtype; then nn.bias_add if there is a bias."""
     ctx.only("weight_prepacked", 0)
-    weight = _weight(ctx)
+    weight, int8_data = _weight(ctx), ctx.int("accuracy_level", 0) == _INT8
     *batch, depth = ctx.shape(0)
     data = Term(ctx, ctx.value(0)).reshape(prod(batch), depth).value
-    if weight.bits in (4, 8) and weight.block * weight.bits % WORD == 0 and not ctx.has(4):
-        result = _of_words(ctx, data, weight)
+    if weight.bits in (2, 4, 8) and weight.block * weight.bits % WORD == 0 and not ctx.has(4):
+        result = _of_words(ctx, data, weight, int8_data)
     else:
         result = ctx.emit(DenseOp, data, ctx.constant(_floats(ctx, weight), f"{ctx.tensor(1).name}.unpacked"))
     if ctx.has(5):
@@ -117,6 +132,4 @@ def matmul_nbits(ctx: Context) -> SSAValue:
     return Term(ctx, result).reshape(*batch, shape_of(result)[1]).value
 
 
-MICROSOFT = {
-    "MatMulNBits": Converter(matmul_nbits, unread={"accuracy_level": "allows to round data, which stay as they are"}),
-}
+MICROSOFT = {"MatMulNBits": Converter(matmul_nbits)}

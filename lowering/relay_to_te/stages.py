@@ -23,6 +23,9 @@ ROWS_APART = "rows_apart"
 DEQUANTIZED = "dequantized"
 """The tag of stages that make floats of a product's weights; the product's schedule says where."""
 
+BYTES = "dense_bytes"
+"""The tag of products of data in bytes and weights of a few bits, summed as integers and scaled a chain at a time."""
+
 PARTS = "parts"
 """The tag of sums of a few products, of which a product's own sum is made; its schedule says where they are."""
 

@@ -28,7 +28,7 @@ from ...te.schedule.stage_state import StageState
 from .knobs import Decisions, Space
 from .schedules.common import Scheduling, tag_of
 from .schedules.joined import is_joined, stands_alone
-from .stages import REPEATED, ROWS_APART
+from .stages import BYTES, REPEATED, ROWS_APART
 from .strategies import Strategy, all_rows, rows_for
 
 _REDUCTION = "comm_reduce"
@@ -54,6 +54,7 @@ ROWS: tuple[Strategy, ...] = (
     *_rows("conv2d_NCHWc", "convolution:schedule_conv2d_nchwc", "conv2d_NCHWc"),
     *_rows("depthwise_conv2d_NCHWc", "convolution:schedule_depthwise_nchwc", "depthwise_conv2d_NCHWc"),
     *_rows("dense", "dense:schedule_dense", "dense", "dense_pack"),
+    *_rows("dense_bytes", "bits:schedule_bytes", BYTES),
     *_rows("pool", "pooling:schedule_pool", "pool_max", "pool_sum", "depthwise_conv2d_nchw", "sqr_sum"),
     *_rows("reduce", "reduction:schedule_reduction", "adaptive_pool_max", "adaptive_pool_sum", "comm_reduce"),
     *_rows("injective", "elementwise:schedule_elementwise", ""),

@@ -176,7 +176,7 @@ class PackDenseBits(RewritePattern):
     def match_and_rewrite(self, op: DenseBitsOp, rewriter: PatternRewriter, /):
         weights = op.operands[1:]
         rows = shape_of(op.words)[0]
-        width = panel_width(rows, self.lanes)
+        width = self.lanes if op.int8_data.value.data else panel_width(rows, self.lanes)
         plain = len(shape_of(op.words)) == 2 and all(isinstance(value.owner, ConstantOp) for value in weights)
         if width < SMALLEST_BLOCK or not plain:
             return

@@ -42,6 +42,9 @@ _NIBBLE = 28
 _WIDEST = 16
 """Lanes of int32 of AVX-512."""
 _PMADDWD = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}
+_PMADDUBSW = {4: "ssse3.pmadd.ub.sw.128", 8: "avx2.pmadd.ub.sw", 16: "avx512.pmaddubs.w.512"}
+_LARGEST_PAIR = (1 << 15) - 1
+"""The largest int16."""
 
 
 class DotOntoSum(RewritePattern):
@@ -62,6 +65,106 @@ class DotOntoSum(RewritePattern):
                 rewriter.replace(op, ops, [call.outputs[0]])
                 rewriter.erase(dot)
                 return
+
+
+def _appending(ops: list[Operation]) -> Callable[..., SSAValue]:
+    """Return a function that builds an op, appends it and returns its result."""
+
+    def add(kind: Callable[..., Operation], *operands: Any) -> SSAValue:
+        ops.append(kind(*operands))
+        return ops[-1].results[0]
+
+    return add
+
+
+@dataclass
+class DotsOfSmallBytes(RewritePattern):
+    """Sums of several `tir.dot4` whose first bytes are small are made in int16, of which `pmaddwd` adds up pairs.
+
+    `pmaddubsw` cuts off sums of two products that are no int16; the masks of the first bytes say how many sums are one.
+    """
+
+    lanes: int
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.AddiOp, rewriter: PatternRewriter, /) -> None:
+        count = (lanes(op.result.type) or (0,))[0]
+        outer = op.result.get_user_of_unique_use()
+        if count > self.lanes or count not in _PMADDWD or isinstance(outer, arith.AddiOp):
+            return
+        sums, dots, terms = _terms(op)
+        if not dots:
+            return
+        pairs, bytes_ = VectorType(i16, [2 * count]), VectorType(i8, [4 * count])
+        ops: list[Operation] = [ones := constant(IntegerAttr(1, i16), pairs, op.location)]
+        add = _appending(ops)
+        group: SSAValue | None = None
+        room = 0
+        for dot, most in dots:
+            words = [add(vector.BitcastOp, word, bytes_) for word in (dot.first, dot.second)]
+            product = add(CallExternOp, f"llvm.x86.{_PMADDUBSW[count]}", words, [pairs])
+            if group is not None and most <= room:
+                group, room = add(arith.AddiOp, group, product), room - most
+                continue
+            if group is not None:
+                terms.append(add(CallExternOp, f"llvm.x86.{_PMADDWD[count]}", [group, ones.result], [op.result.type]))
+            group, room = product, _LARGEST_PAIR - most
+        total = add(CallExternOp, f"llvm.x86.{_PMADDWD[count]}", [group, ones.result], [op.result.type])
+        for term in terms:
+            total = add(arith.AddiOp, total, term)
+        rewriter.replace(op, ops, [total])
+        for old in (*sums[1:], *(dot for dot, _ in dots)):
+            rewriter.erase(old)
+
+
+def _terms(op: arith.AddiOp) -> tuple[list[Operation], list[tuple[Dot4Op, int]], list[SSAValue]]:
+    """The sums that a sum is made of, itself first; the dots of small bytes in them, with `_most`; the other terms."""
+    sums, dots, others = list[Operation]([op]), list[tuple[Dot4Op, int]](), list[SSAValue]()
+    for total in sums:
+        for term in total.operands:
+            inner = term.owner if term.has_one_use() else None
+            if isinstance(inner, arith.AddiOp):
+                sums.append(inner)
+            elif isinstance(inner, Dot4Op) and (most := _most(inner.first)):
+                dots.append((inner, most))
+            else:
+                others.append(term)
+    return sums, dots[::-1], others
+
+
+def _most(bytes_: SSAValue) -> int:
+    """The largest sum of two products of such bytes and signed ones; 0 where `pmaddubsw` might cut it off."""
+    mask = number_of(bytes_.owner.rhs) if isinstance(bytes_.owner, arith.AndIOp) else None
+    if not isinstance(mask, int):
+        return 0
+    most = 2 * 128 * max(mask.to_bytes(4, "little", signed=mask < 0))
+    return most if most <= _LARGEST_PAIR else 0
+
+
+@dataclass
+class DotOfBytes(RewritePattern):
+    """Other `tir.dot4 a, b` of vectors are two `pmaddwd`: of the even bytes of each word, and of the odd ones."""
+
+    lanes: int
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Dot4Op, rewriter: PatternRewriter, /) -> None:
+        count = (lanes(op.result.type) or (0,))[0]
+        if count > self.lanes or count not in _PMADDWD:
+            return
+        pairs = VectorType(i16, [2 * count])
+        ops: list[Operation] = [byte := constant(IntegerAttr(8, i16), pairs, op.location)]
+        add = _appending(ops)
+        sides = [
+            (add(vector.BitcastOp, word, pairs), widen)
+            for word, widen in ((op.first, arith.ShRUIOp), (op.second, arith.ShRSIOp))
+        ]
+        even = [add(widen, add(arith.ShLIOp, side, byte.result), byte.result) for side, widen in sides]
+        odd = [add(widen, side, byte.result) for side, widen in sides]
+        halves = [add(CallExternOp, f"llvm.x86.{_PMADDWD[count]}", half, [op.result.type]) for half in (even, odd)]
+        rewriter.replace(op, ops, [add(arith.AddiOp, *halves)])
 
 
 def _half(value: SSAValue) -> LoadOp | None:
@@ -188,10 +291,7 @@ class HighProduct(RewritePattern):
             return
         wide = VectorType(i64, [count // 2])
         ops: list[Operation] = []
-
-        def add(kind: Callable[..., Operation], *operands: Any) -> SSAValue:
-            ops.append(kind(*operands))
-            return ops[-1].results[0]
+        add = _appending(ops)
 
         def number(value: int) -> SSAValue:
             ops.append(constant(IntegerAttr(value, i64), wide, op.location))
@@ -240,6 +340,9 @@ def run(func: PrimFuncOp, vnni: bool, pmaddwd: int, bf16_dots: bool) -> None:
         rewrite(func.body, [HighProduct()], recursive=False)
     if vnni and Dot4Op in kinds:
         rewrite(func.body, [DotOntoSum()], recursive=False)
+    if pmaddwd and not vnni and Dot4Op in kinds:
+        rewrite(func.body, [DotsOfSmallBytes(pmaddwd)], recursive=False)
+        rewrite(func.body, [DotOfBytes(pmaddwd)], recursive=False)
     if DotBf16Op in kinds:
         rewrite(func.body, [WordOfNeighbours()], recursive=False)
     if bf16_dots and DotBf16Op in kinds:

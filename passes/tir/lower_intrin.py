@@ -42,6 +42,7 @@ class TirLowerIntrinPass(ModulePass):
     stay; LLVM calls the C library for them.
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
     as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
+    Without `vnni` a `tir.dot4` of so many lanes is two `pmaddwd`, or `pmaddubsw` where masks show that no sum is cut.
     With `dot_bf16` a sum that a `tir.dot2_bf16` is added to is `vdpbf16ps`.
     A `tir.join_bytes` of loads of neighbours is a load of words, of vectors of these a load and a shuffle. With any
     `pmaddwd` rounding to even and converting to integers is one instruction.

@@ -43,6 +43,29 @@ def test_sums_of_words(name: str, lanes: int):
     np.testing.assert_array_equal(found, _dot(name, a, b))
 
 
+@pytest.mark.parametrize("bits", [2, 4, 6, 7, 8])
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+def test_sums_of_small_bytes(bits: int, lanes: int):
+    """Many sums at once do not overflow: all bytes are the largest of their bits, and one of the signed ones' ends."""
+    mask, terms = ((1 << bits) - 1) * 0x01010101, 20
+    a = np.full((terms, 16), mask, np.uint32).view(np.int32)
+    b = np.array([0x7F7F7F7F, -0x7F7F7F80, 0x7F80017F], np.int32)[np.arange(terms * 16) % 3].reshape(terms, 16)
+    b[:, 0], b[:, 1] = -0x7F7F7F80, 0x7F7F7F7F
+    x, y = te.placeholder(a.shape, "int32"), te.placeholder(b.shape, "int32")
+
+    def element(j: te.Expr) -> te.Expr:
+        words = [te.bitwise_and(x[k, j], np.uint32(mask).astype(np.int32).item()) for k in range(terms)]
+        return sum((te.dot4(word, y[k, j]) for k, word in enumerate(words)), j)
+
+    total = te.compute((16,), element, name="total")
+    schedule = te.create_schedule(total)
+    if lanes > 1:
+        schedule[total].vectorize(schedule[total].split(total.op.axis[0], lanes)[1])
+    found = whence.build_schedule(schedule, threads=1)(a, b)
+    products = a.view(np.uint8).astype(np.int64) * b.view(np.int8)
+    np.testing.assert_array_equal(found, products.reshape(terms, 16, 4).sum((0, 2)) + np.arange(16))
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_half_words_are_widened(lanes: int):
     halves = np.random.default_rng(0).integers(-(2**15), 2**15, 16).astype(np.int16)

@@ -13,9 +13,11 @@ from whence.dialects.relay.operator import Operator
 
 CASES = Cases()
 WORDS = np.random.default_rng(5).integers(-(2**31), 2**31, (6, 4)).astype(np.int32)
-for bits, depth in ((4, 32), (8, 16)):
-    CASES.add(bits_.DenseBitsOp, f"3x{depth}", WORDS, "6x2", constants=0, bits=bits)
-    CASES.add(bits_.DenseBitsOp, f"1x{depth}", WORDS, "6x2", "6x2", constants=0, bits=bits)
+for bits, depth in ((2, 64), (4, 32), (8, 16)):
+    for int8_data in (False, True):
+        attributes = {"bits": bits, "int8_data": int8_data}
+        CASES.add(bits_.DenseBitsOp, f"3x{depth}", WORDS, "6x2", constants=0, **attributes)
+        CASES.add(bits_.DenseBitsOp, f"1x{depth}", WORDS, "6x2", "6x2", constants=0, **attributes)
 for axis in (0, 1):
     CASES.add(pairs.PackPairsOp, "4x6 bfloat16", axis=axis)
 for dtype in ("float32", "float64", "float16", "int32", "uint64"):

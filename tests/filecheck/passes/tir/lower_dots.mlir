@@ -17,6 +17,7 @@ tir.prim_func @dots(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>, %c: !tir.buf
   tir.store %4, %c[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
 } loc("f")
 
+// CHECK-LABEL: tir.prim_func @pairs
 // PAIRS-LABEL: tir.prim_func @pairs
 // PAIRS:      %[[X:.*]] = vector.bitcast %0 : vector<8xi32> to vector<16xi16> loc("dot")
 // PAIRS-NEXT: %[[Y:.*]] = vector.bitcast %1 : vector<8xi32> to vector<16xi16> loc("dot")
@@ -30,6 +31,40 @@ tir.prim_func @pairs(%a: !tir.buffer<16xi32>, %b: !tir.buffer<16xi32>) outputs 1
   %3 = tir.load %a[0] : !tir.buffer<16xi32> -> vector<16xi32> loc("a")
   %4 = tir.dot2 %3, %3 : vector<16xi32> loc("dot")
   tir.store %4, %b[0] : vector<16xi32>, !tir.buffer<16xi32> loc("s")
+} loc("f")
+
+// Eight sums of bytes of 4 bits, and more of fewer, are made in int16; bytes of 8 bits are multiplied as int16.
+// PAIRS-LABEL: tir.prim_func @small_bytes
+// PAIRS:      %[[ONES:.*]] = arith.constant dense<1> : vector<16xi16> loc("sum2")
+// PAIRS:      %[[A:.*]] = tir.call_extern "llvm.x86.avx2.pmadd.ub.sw"
+// PAIRS:      %[[B:.*]] = tir.call_extern "llvm.x86.avx2.pmadd.ub.sw"
+// PAIRS-NEXT: %[[AB:.*]] = arith.addi %[[A]], %[[B]] : vector<16xi16>
+// PAIRS-NEXT: %[[S:.*]] = tir.call_extern "llvm.x86.avx2.pmadd.wd"(%[[AB]], %[[ONES]])
+// PAIRS-NEXT: arith.addi %[[S]], %c : vector<8xi32> loc(fused["sum2", "sum1", "few2", "few1"])
+// PAIRS-NOT:  tir.dot4
+// PLAIN-LABEL: tir.prim_func @small_bytes
+// PLAIN-COUNT-2: tir.dot4
+tir.prim_func @small_bytes(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>) outputs 1 {
+  %mask = arith.constant dense<252645135> : vector<8xi32> loc("mask")
+  %0 = tir.load %a[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("a")
+  %c = tir.load %b[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("c")
+  %1 = arith.andi %0, %mask : vector<8xi32> loc("and")
+  %2 = tir.dot4 %1, %c : vector<8xi32> loc("few1")
+  %3 = arith.addi %c, %2 : vector<8xi32> loc("sum1")
+  %4 = tir.dot4 %1, %0 : vector<8xi32> loc("few2")
+  %5 = arith.addi %3, %4 : vector<8xi32> loc("sum2")
+  tir.store %5, %b[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
+} loc("f")
+
+// PAIRS-LABEL: tir.prim_func @bytes
+// PAIRS-NOT:  pmadd.ub.sw
+// PAIRS-COUNT-2: tir.call_extern "llvm.x86.avx2.pmadd.wd"({{.*}} loc("dot")
+// PAIRS-NEXT: arith.addi
+tir.prim_func @bytes(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("a")
+  %1 = tir.load %b[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("b")
+  %2 = tir.dot4 %0, %1 : vector<8xi32> loc("dot")
+  tir.store %2, %b[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
 } loc("f")
 
 // PAIRS-LABEL: tir.prim_func @high_product
