@@ -11,8 +11,14 @@ from .probe import Probe
 from .shares import Shares
 from .times import Times
 
-_BYTES_AT_ONCE = 4
-"""Products of bytes that `vpdpbusd` sums in the time of one of floats."""
+_AT_ONCE = {"vpdpbusd": 4, "tir.dot4": 4, "dpbf16ps": 2, ".pmadd": 2, "tir.dot2 ": 2}
+"""Instruction or op of vectors -> the products that it sums in the time of one of floats; pairs of bfloat16 without an
+instruction are products of floats."""
+_KINDS = {
+    "bf16": ('tir.tile_dot "bf16"', "tir.dot2_bf16", "dpbf16ps"),
+    "u8s8": ('tir.tile_dot "u8s8"', "tir.dot4", "vpdpbusd"),
+}
+"""Kind of a product of tiles -> what is such a product, by tiles or by vectors."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +37,17 @@ def roofs(artifact: Artifact, probe: Probe) -> list[Roof]:
 
 def _roof(artifact: Artifact, index: int, probe: Probe) -> Roof:
     kernel = kernel_of(artifact, index)
-    rate = probe.operations * (_BYTES_AT_ONCE if "tir.dot" in kernel.tir else 1)
-    operations = sum(operations for operations, _ in kernel.work) / rate
+    operations = sum(operations for operations, _ in kernel.work) / _rate(kernel.tir, probe)
     moved = sum(size for _, size in kernel.work) / probe.bytes
     return Roof(operations, "ops") if operations >= moved else Roof(moved, "bytes")
+
+
+def _rate(tir: str, probe: Probe) -> float:
+    """The most operations of a kernel in a second: by tiles where the machine has such, whatever the kernel uses."""
+    for kind, words in _KINDS.items():
+        if kind in probe.tiles and any(word in tir for word in words):
+            return probe.tiles[kind]
+    return probe.operations * next((count for word, count in _AT_ONCE.items() if word in tir), 1)
 
 
 def layer_roofs(times: Times, roofs: Sequence[Roof]) -> Shares:

@@ -129,16 +129,39 @@ def test_the_roof_of_a_layer_is_its_part_of_that_of_the_call():
     body = "[fc] a = Gemm<transB = 1>(x, w) [act] b = Tanh(a) [move] y = Transpose<perm = [1, 0]>(b)"
     compiled = whence.compile(parsed(body, "float[6,40] x", "float[24,6] y", {"w": (24, 40)}))
     artifact = compiled.artifact
-    probe = Mock(operations=1e6, bytes=1e9)
+    probe = Mock(operations=1e6, bytes=1e9, tiles={})
     by_ops = roofs(artifact, probe)
     works = [kernel_of(artifact, call.kernel).work for call in artifact.calls]
     assert [roof.seconds for roof in by_ops] == [
         pytest.approx(max(sum(row[0] for row in work) / 1e6, sum(row[1] for row in work) / 1e9)) for work in works
     ]
     assert by_ops[0].bound == "ops"
-    assert {roof.bound for roof in roofs(artifact, Mock(operations=1e15, bytes=1.0))} == {"bytes"}
+    assert {roof.bound for roof in roofs(artifact, Mock(operations=1e15, bytes=1.0, tiles={}))} == {"bytes"}
     times = Times.of(artifact, [2.0] * len(artifact.calls))
     shared = layer_roofs(times, by_ops)
     assert sum(shared.values()) == pytest.approx(sum(roof.seconds for roof in by_ops))
     names = {layer.name: seconds for layer, seconds in shared.items() if layer is not None}
     assert names["fc"] > names["move"]
+
+
+@pytest.mark.parametrize(
+    ("tir", "vectors", "tiles"),
+    [
+        ("tir.load %a", 1, 1),
+        ('tir.call_extern "llvm.x86.avx512.vpdpbusd.512"', 4, 40),
+        ('tir.call_extern "llvm.x86.avx2.pmadd.wd"', 2, 2),
+        ('tir.call_extern "llvm.x86.avx512bf16.dpbf16ps.512"', 2, 20),
+        ("tir.dot2_bf16 %a, %b", 1, 20),
+        ('tir.tile_dot "bf16" 0, 4, 6', 1, 20),
+        ('tir.tile_dot "u8s8" 0, 4, 6', 1, 40),
+    ],
+)
+def test_the_roof_is_by_the_fastest_products_of_the_machine(
+    tir: str, vectors: int, tiles: int, monkeypatch: pytest.MonkeyPatch
+):
+    compiled = whence.compile(parsed("y = Relu(x)", "float[6,40] x", "float[6,40] y"))
+    kernel = replace(kernel_of(compiled.artifact, 0), tir=tir, work=((1000, 0),))
+    monkeypatch.setattr("whence.explorer.roof.kernel_of", Mock(return_value=kernel))
+    for rates, faster in (({}, vectors), ({"bf16": 20.0, "u8s8": 40.0}, tiles)):
+        (roof,) = roofs(compiled.artifact, Mock(operations=1.0, bytes=1.0, tiles=rates))
+        assert roof.seconds == pytest.approx(1000 / faster)
