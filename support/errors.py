@@ -40,6 +40,10 @@ class ScheduleWarning(UserWarning):
     """A kernel has the plain schedule, which is slow, as the compiler's strategies cannot schedule it."""
 
 
+class PrecisionWarning(UserWarning):
+    """The precision that somebody asked for is slower than float32."""
+
+
 class ScheduleError(WhenceError):
     """The schedule is illegal."""
 

@@ -185,9 +185,12 @@ class Machine:
     @property
     def half(self) -> str:
         """The half precision in which products are faster than in float32; that itself where there is none."""
-        if self.amx_bf16 or (self.dot_bf16 and not self.fma_f16):
-            return "bfloat16"
-        return "float16" if self.fma_f16 else "float32"
+        order = ("bfloat16", "float16") if self.amx_bf16 else ("float16", "bfloat16")
+        return next(filter(self.gains_by, order), "float32")
+
+    def gains_by(self, half: str) -> bool:
+        """Return whether products in a half precision are faster than in float32."""
+        return self.fma_f16 if half == "float16" else self.dot_bf16 or self.amx_bf16
 
     @property
     def tiles(self) -> bool:

@@ -18,6 +18,8 @@ from whence.support.errors import PipelineError, ScheduleError
 from whence.support.machine import Machine, register_machine
 
 Array = NDArray[Any]
+# On most machines bfloat16 is slower than float32, and right.
+pytestmark = pytest.mark.filterwarnings("ignore::whence.support.errors.PrecisionWarning")
 
 
 def rounded(x: Array) -> Array:

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from whence.compiler.load import Source, open_model
 from whence.compiler.policy import Policy
+from whence.compiler.slow_halves import warn_of_slow_half
 from whence.executables.choice import Specialize, Tier, check_tier
 from whence.executables.executable import Executable
 from whence.lowering.external.registry import split_target
@@ -124,6 +125,8 @@ def compile(
 
         pipeline = parse_passes(pipeline, multiverse().all_passes)
     precision_of(precision or "", machine.hardware)
+    if precision is not None:
+        warn_of_slow_half(precision, machine)
     records = _records(tuned, machine)
     build = Building(
         target=machine,
