@@ -104,12 +104,18 @@ def precision_of(word: str, machine: Machine) -> str:
 
 
 def relay_pipeline(
-    opt_level: int, machine: Machine | None = None, desired_layouts: str = "", precision: str = ""
+    opt_level: int,
+    machine: Machine | None = None,
+    desired_layouts: str = "",
+    precision: str = "",
+    *,
+    tiles: bool = False,
 ) -> tuple[ModulePass, ...]:
     """The passes of `opt_level` for a machine, as the required and disabled passes of the current PassContext have it.
 
     Those may be given by our names or by TVM's. Raises PipelineError for an opt level outside 0-4.
-    precision: the dtype of the operands of products with weights; without any, float32.
+    precision: the dtype of the operands of products with weights; without any, float32. tiles: only of those products
+    that tiles can multiply.
     desired_layouts: with any, `relay-convert-layout` comes first, and what it asks of constants is folded.
     """
     current = PassContext.current()
@@ -123,14 +129,14 @@ def relay_pipeline(
     passes = [pass_class(row)(**_options(row, machine, opt_level)) for row in rows]
     if precision in ("float16", "bfloat16"):
         index = sum(row in rows for row in PIPELINE[: PIPELINE.index(row_of(_LAYOUTS))])
-        passes[index:index] = _products_in(precision)
+        passes[index:index] = _products_in(precision, tiles)
     return (*before, *passes)
 
 
-def _products_in(dtype: str) -> list[ModulePass]:
+def _products_in(dtype: str, tiles: bool) -> list[ModulePass]:
     """The passes that have products with weights computed in a dtype."""
     convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("to-mixed-precision", "fold-constant"))
-    options: dict[str, Any] = {"products": True, "missing_op_mode": 2, "keep_orig_output_dtype": True}
+    options: dict[str, Any] = {"products": True, "missing_op_mode": 2, "keep_orig_output_dtype": True, "tiles": tiles}
     return [convert(**options, **{"mixed_precision_type": dtype}), fold()]
 
 

@@ -50,13 +50,26 @@ _ROWS = 16
 """Rows that share the work of packing the right operand of a product, at least."""
 
 
-def _gains(op: Operator, half: str) -> bool:
+_TILE = 16
+"""Neighbours along a sum that half a row of a tile holds: tiles pay where the sum is made of such parts."""
+
+
+def _fits_tiles(op: Operator) -> bool:
+    """Return whether there are schedules of tiles for a product: its sizes are known, its sum is parts of rows."""
+    if not isinstance(op, DenseOp | Conv) or not all(isinstance(size, int) for size in shape_of(op.result)):
+        return False
+    return same(shape_of(op.operands[1])[1] % _TILE, 0)
+
+
+def _gains(op: Operator, half: str, tiles: bool) -> bool:
     """Return whether an operator is a product that gains by halves: of bfloat16 by summing pairs of numbers.
 
     Weights are constants, which are packed at compile time; other right operands serve many rows. Of float16 dense
-    layers alone have kernels that gain.
+    layers alone have kernels that gain. With `tiles`, nothing else is faster than float32.
     """
     if half == "float16" and not isinstance(op, DenseOp):
+        return False
+    if tiles and not _fits_tiles(op):
         return False
     if isinstance(op, BatchMatmulOp):
         rows, depth = shape_of(op.x)[-2:]
@@ -82,10 +95,12 @@ class Convert(Retype):
     categories: dict[str, Category]
     products: bool
     """True where only products that gain by it compute on halves."""
+    tiles: bool
+    """True where of these only products of tiles gain."""
     missing: dict[str, Operator] = field(default_factory=_operators)
 
     def wanted(self, op: Operator) -> list[Attribute]:
-        if self.products and not _gains(op, self.half):
+        if self.products and not _gains(op, self.half, self.tiles):
             return [self.original(value) for value in op.operands]
         computed = self._computed(op)
         if computed is None:
@@ -144,6 +159,7 @@ class ToMixedPrecisionPass(ModulePass):
     products: only products that gain by it compute on halves, and give the float32 in which they are summed: on
     bfloat16 convolutions and dense layers with constant weights, and products of many rows, where numbers are summed in
     pairs; on float16 dense layers. All others stay as they are.
+    tiles: of these only products that tiles can multiply, on machines where no other product of halves is faster.
     always, follow, never: operators that are in those lists besides, or instead.
 
     ```mlir
@@ -171,6 +187,7 @@ class ToMixedPrecisionPass(ModulePass):
     follow: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     products: bool = False
+    tiles: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mixed_precision_type not in ("float16", "bfloat16"):
@@ -182,7 +199,7 @@ class ToMixedPrecisionPass(ModulePass):
         keep = bool(option) if self.keep_orig_output_dtype is None else self.keep_orig_output_dtype
         functions, called = functions_of(op), called_in(op)
         kept = {func for func in functions if keep or func.sym_name.data in called}
-        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.products)
+        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.products, self.tiles)
         retype(functions, pattern)
         self._complain(pattern.missing)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -128,6 +129,17 @@ def test_zen_4_multiplies_pairs(build: Any) -> None:
         assert "vbroadcastss" in kernel.assembly
         assert "vpinsrw" not in kernel.assembly
     assert not any("vdpbf16ps" in kernel.assembly for kernel in kernels_of(whence.compile(model)))
+
+
+@pytest.mark.parametrize(
+    ("build", "fits"), [(partial(product, 37, 128), True), (partial(product, 37, 130), False), (convolution, False)]
+)
+def test_with_tiles_alone_what_does_not_fit_them_stays_float32(build: Any, fits: bool) -> None:
+    """On Sapphire Rapids pairs of bfloat16 in vectors are slower than float32."""
+    model = build()[0]
+    for precision, halves in (("auto", fits), ("bf16", True)):
+        compiled = whence.compile(model, target="llvm -mcpu=sapphirerapids", precision=precision)
+        assert any("bf16" in kernel.tir for kernel in kernels_of(compiled)) == halves
 
 
 def test_the_record_says_which_half_gains() -> None:
