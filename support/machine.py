@@ -67,6 +67,8 @@ _AMX = _FP16
 _BF16 = ("znver4", "znver5")
 """CPUs whose `vdpbf16ps` does twice the products of float32. Others have it, and take as long as for float32 or longer:
 on Sapphire Rapids 86 GFLOP/s were measured beside 174 of float32, and 372 of float16."""
+_SDOT = ("neoverse", "apple-m", "cortex-x", "cortex-a76", "cortex-a77", "cortex-a78", "ampere1", "grace")
+"""CPUs of AArch64 with `sdot`, by what their names start with."""
 CHANNEL_BLOCK = 16
 """Channels of a block of NCHW[x]c, on every machine: one layout for a model, and a cache line of float32. Narrower
 vectors take several to a block, which costs nothing where a register tile is as wide or wider."""
@@ -101,6 +103,8 @@ class Machine:
     """True if masked vectors cost no more than whole ones: their masks have registers of their own."""
     vnni: bool = False
     """True if there is `vpdpbusd`: sums of four products of bytes, added to a sum of int32."""
+    sdot: bool = False
+    """True if there is `sdot`: sums of four products of int8, added to a sum of int32."""
     pmaddwd: int = 0
     """The most lanes of `pmaddwd`, sums of two products of int16; 0 where it is not known to be there."""
     fma_f16: bool = False
@@ -145,6 +149,7 @@ class Machine:
             cores=cores,
             mask_registers=masks,
             vnni=dots,
+            sdot=_is_aarch64(arch) and "dotprod" not in off and ("dotprod" in on or name.startswith(_SDOT)),
             pmaddwd=pairs,
             fma_f16=bits == 512 and "avx512fp16" not in off and ("avx512fp16" in on or name.startswith(_FP16)),
             dot_bf16=bits == 512 and "avx512bf16" not in off and name.startswith(_BF16),
@@ -202,6 +207,7 @@ class Machine:
         """The extensions by LLVM's names that code for it uses because its CPU is known to have them."""
         uses = {
             "avx512vnni": self.vnni and self.vector_bits == 512,
+            "dotprod": self.sdot,
             "avx512bf16": self.dot_bf16,
             "avx512fp16": self.fma_f16,
             "amx-tile": self.tiles,
@@ -219,7 +225,7 @@ class Machine:
     def text(self) -> str:
         """Return everything that code may depend on besides the features; the number of cores is not part of it."""
         caches = f"{self.l1} {self.l2} {self.l3} {self.cache_line}"
-        facts = f"masks {self.mask_registers:d} vnni {self.vnni:d} pmaddwd {self.pmaddwd} part {self.part}"
+        facts = f"masks {self.mask_registers:d} dots {self.vnni:d}{self.sdot:d} pmaddwd {self.pmaddwd} part {self.part}"
         facts += f" halves {self.fma_f16:d}{self.dot_bf16:d} tiles {self.amx_bf16:d}{self.amx_int8:d}"
         return f"{self.name} {self.vector_bits}x{self.vector_registers} {facts} caches {caches}"
 
@@ -256,9 +262,13 @@ WIDEST = Machine.x86(512)
 """Stands for a machine that is not known: one of the widest vectors there are."""
 
 
+def _is_aarch64(arch: str) -> bool:
+    return arch.startswith(("aarch64", "arm64"))
+
+
 def _vectors(arch: str, cpu: str, features: str) -> tuple[int, int, bool]:
     """Bits of a vector register, how many there are, and whether masks have registers of their own."""
-    if re.match(r"aarch64|arm64", arch):
+    if _is_aarch64(arch):
         return 128, 32, False
     if arch.startswith("riscv"):
         # The least width of the vector extension; without it, that of float registers.

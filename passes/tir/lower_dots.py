@@ -42,14 +42,20 @@ _NIBBLE = 28
 _WIDEST = 16
 """Lanes of int32 of AVX-512."""
 _PMADDWD = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}
+_VPDPBUSD = {count: f"llvm.x86.avx512.vpdpbusd.{bits}" for count, bits in _BITS.items()}
+_SDOT = "llvm.aarch64.neon.sdot.v4i32.v16i8"
+_NEON = 4
+"""Lanes of int32 of AArch64."""
 _PMADDUBSW = {4: "ssse3.pmadd.ub.sw.128", 8: "avx2.pmadd.ub.sw", 16: "avx512.pmaddubs.w.512"}
 _LARGEST_PAIR = (1 << 15) - 1
 """The largest int16."""
 
 
+@dataclass
 class DotOntoSum(RewritePattern):
-    """`sum + tir.dot4 a, b` is `vpdpbusd sum, a, b`."""
+    """`sum + tir.dot4 a, b` is `vpdpbusd sum, a, b`, or, with `signed`, `sdot` if the bytes of `a` are small."""
 
+    signed: bool
     reason = "the machine has an instruction for it"
 
     @op_type_rewrite_pattern
@@ -57,14 +63,18 @@ class DotOntoSum(RewritePattern):
         for total, product in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             dot = product.owner
             count = (lanes(product.type) or (0,))[0]
-            if isinstance(dot, Dot4Op) and product.has_one_use() and count in _BITS:
+            if isinstance(dot, Dot4Op) and product.has_one_use() and self.fits(count, dot):
                 words = [vector.BitcastOp(word, VectorType(i8, [4 * count])) for word in (dot.first, dot.second)]
                 arguments: list[SSAValue] = [total, *(word.result for word in words)]
-                call = CallExternOp(f"llvm.x86.avx512.vpdpbusd.{_BITS[count]}", arguments, [product.type])
+                call = CallExternOp(_SDOT if self.signed else _VPDPBUSD[count], arguments, [product.type])
                 ops: list[Operation] = [*words, call]
                 rewriter.replace(op, ops, [call.outputs[0]])
                 rewriter.erase(dot)
                 return
+
+    def fits(self, count: int, dot: Dot4Op) -> bool:
+        """Return whether the instruction takes so many lanes, and these bytes."""
+        return count == _NEON and _most(dot.first) > 0 if self.signed else count in _VPDPBUSD
 
 
 def _appending(ops: list[Operation]) -> Callable[..., SSAValue]:
@@ -134,7 +144,7 @@ def _terms(op: arith.AddiOp) -> tuple[list[Operation], list[tuple[Dot4Op, int]],
 
 
 def _most(bytes_: SSAValue) -> int:
-    """The largest sum of two products of such bytes and signed ones; 0 where `pmaddubsw` might cut it off."""
+    """The largest sum of two products of such bytes and signed ones; 0 if it may be no int16, so of bytes above 127."""
     mask = number_of(bytes_.owner.rhs) if isinstance(bytes_.owner, arith.AndIOp) else None
     if not isinstance(mask, int):
         return 0
@@ -331,15 +341,15 @@ class HighProduct(RewritePattern):
             rewriter.erase(old)
 
 
-def run(func: PrimFuncOp, vnni: bool, pmaddwd: int, bf16_dots: bool) -> None:
+def run(func: PrimFuncOp, *, vnni: bool, sdot: bool, pmaddwd: int, bf16_dots: bool) -> None:
     """Let one kernel use the instructions, in place. pmaddwd: the most lanes of that."""
     kinds = {type(op) for op in walk(func)}
     if pmaddwd == _WIDEST and arith.ShRSIOp in kinds:
         rewrite(func.body, [NibblesToFloats()], recursive=False)
     if pmaddwd and arith.MuliOp in kinds:
         rewrite(func.body, [HighProduct()], recursive=False)
-    if vnni and Dot4Op in kinds:
-        rewrite(func.body, [DotOntoSum()], recursive=False)
+    if (vnni or sdot) and Dot4Op in kinds:
+        rewrite(func.body, [DotOntoSum(signed=sdot)], recursive=False)
     if pmaddwd and not vnni and Dot4Op in kinds:
         rewrite(func.body, [DotsOfSmallBytes(pmaddwd)], recursive=False)
         rewrite(func.body, [DotOfBytes(pmaddwd)], recursive=False)

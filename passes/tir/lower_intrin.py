@@ -15,16 +15,17 @@ from ...provenance.walk import walk
 from . import join_loads, lower_dots, round_to_integers
 
 
-def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0, dot_bf16: bool = False) -> None:
+def run(func: PrimFuncOp, *, vnni: bool = False, sdot: bool = False, pmaddwd: int = 0, dot_bf16: bool = False) -> None:
     """Expand the functions of one kernel, in place.
 
     vnni: the machine multiplies bytes and adds four products at once.
+    sdot: it does so with four lanes, of signed bytes.
     pmaddwd: the most sums, each of two products of int16, that it makes at once.
     dot_bf16: it adds two products of bfloat16 at once to a sum.
     """
     join_loads.run(func)
-    if vnni or pmaddwd or dot_bf16:
-        lower_dots.run(func, vnni, pmaddwd, dot_bf16)
+    if vnni or sdot or pmaddwd or dot_bf16:
+        lower_dots.run(func, vnni=vnni, sdot=sdot, pmaddwd=pmaddwd, bf16_dots=dot_bf16)
     if pmaddwd:
         round_to_integers.run(func, pmaddwd)
     if any(op.name.startswith("math.") and not isinstance(op, FmaOp) for op in walk(func)):
@@ -43,6 +44,7 @@ class TirLowerIntrinPass(ModulePass):
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
     as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
     Without `vnni` a `tir.dot4` of so many lanes is two `pmaddwd`, or `pmaddubsw` where masks show that no sum is cut.
+    With `sdot` a sum is that instruction where a `tir.dot4` of four lanes whose first bytes masks make small is added.
     With `dot_bf16` a sum that a `tir.dot2_bf16` is added to is `vdpbf16ps`.
     A `tir.join_bytes` of loads of neighbours is a load of words, of vectors of these a load and a shuffle. With any
     `pmaddwd` rounding to even and converting to integers is one instruction.
@@ -63,9 +65,10 @@ class TirLowerIntrinPass(ModulePass):
 
     name = "tir-lower-intrin"
     vnni: bool = False
+    sdot: bool = False
     pmaddwd: int = 0
     dot_bf16: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func, vnni=self.vnni, pmaddwd=self.pmaddwd, dot_bf16=self.dot_bf16)
+            run(func, vnni=self.vnni, sdot=self.sdot, pmaddwd=self.pmaddwd, dot_bf16=self.dot_bf16)

@@ -123,7 +123,12 @@ def _check_bounds(func: PrimFuncOp) -> None:
 
 def _instructions(machine: Machine) -> dict[str, Any]:
     """The sums of products that a machine has instructions for."""
-    return {"vnni": machine.vnni, "pmaddwd": machine.pmaddwd, "dot_bf16": machine.dot_bf16}
+    return {
+        "vnni": machine.vnni,
+        "sdot": machine.sdot,
+        "pmaddwd": machine.pmaddwd,
+        "dot_bf16": machine.dot_bf16,
+    }
 
 
 def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:

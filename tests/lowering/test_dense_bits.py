@@ -181,6 +181,13 @@ def test_a_kernel_multiplies_bytes_by_bits(rows: int) -> None:
         assert ("vpdpbusd" in kernel.assembly) == (target == "cascadelake")
 
 
+def test_aarch64_multiplies_bytes_by_bits() -> None:
+    target = "llvm -mtriple=aarch64-linux-gnu -mcpu={}"
+    for cpu, has in (("neoverse-n1", True), ("generic", False), ("generic -mattr=+dotprod", True)):
+        (kernel,) = kernels_of(whence.compile(network(8, 256, 64, level=4), target=target.format(cpu)))
+        assert ("sdot\t" in kernel.assembly) == has
+
+
 def test_words_of_8_bits_are_multiplied_in_pairs() -> None:
     (kernel,) = kernels_of(whence.compile(network(4, 128, 64, bits=8, level=4), target="llvm -mcpu=haswell"))
     assert "vpmaddwd\t" in kernel.assembly
