@@ -17,11 +17,11 @@ from ...provenance.rewrite import rewrite
 from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
 from ..relay_to_te.knobs import Decisions
-from ..relay_to_te.stages import TURNED
+from ..relay_to_te.stages import BYTES, TURNED
 from ..relay_to_te.strategy import schedule_function
 from ..te_to_tir.lower import lower_schedule
 
-_PRODUCTS = (StringAttr("dense"), StringAttr("dense_pack"))
+_PRODUCTS = (StringAttr("dense"), StringAttr("dense_pack"), StringAttr(BYTES))
 """The tags of products."""
 
 

@@ -147,6 +147,12 @@ def test_numbers_of_open_rows(level: int) -> None:
         agree(model, rows, 128, compiled, most=1e-6)
 
 
+@pytest.mark.parametrize("level", [0, 4])
+def test_one_of_open_rows_has_code_of_its_own(level: int) -> None:
+    (kernel,) = kernels_of(whence.compile(network("rows", 128, 64, level=level)))
+    assert "tir.if [s0 - 2] >= 0 {" in kernel.tir
+
+
 def test_rows_of_many_numbers_are_made_floats_by_each_tile() -> None:
     model = network(30, 4608, 64, more="z")
     agree(model, 30, 4608)
