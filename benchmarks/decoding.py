@@ -1,11 +1,17 @@
-"""A decoder with a growing cache, one token per step.
+"""Decoders with growing caches, one token per step: a GPT-2, and tokens per second of a small model of 4-bit weights.
 
     python benchmarks/decoding.py [layers=4] [steps=64] [past=32] [cpu=1]
+    python benchmarks/decoding.py tokens=1 [layers=24] [steps=8] [cpu=1]
 
-A GPT-2 of that many layers (768 wide, 12 heads) with random weights runs step after step: in one program for all sizes,
-in onnxruntime, and, for the cache of the last step, in a program for these sizes. All take turns in one process on one
-thread; ratios are those of medians of seconds per step, with cpu=1 of the thread's own, where others keep the machine
-busy. The first step of a size includes what a new size costs.
+The first command runs a GPT-2 of that many layers (768 wide, 12 heads) step after step: in one program for all sizes,
+in onnxruntime, and, for the cache of the last step, in a program for these sizes. The first step of a size includes
+what a new size costs. The second command prints a table for a model of the kind of Qwen2-0.5B: steps with caches of
+several lengths, and prompts. onnxruntime runs it with its own operator of grouped queries and as exporters of PyTorch
+write it, and the better one counts; we run the latter, and steps whose caches are given away, which are appended to
+where they are.
+
+All take turns in one process on one thread; weights are random; ratios are those of medians of seconds, with cpu=1 of
+the thread's own, where others keep the machine busy.
 """
 
 from __future__ import annotations
@@ -15,101 +21,15 @@ import time
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from statistics import median
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from decoders import HEADS, RNG, WIDTH, WORDS, Sizes, decoder, small_decoder
 
 import whence
 
 ort: Any = import_module("onnxruntime")
-WIDTH, HEADS, WORDS, PLACES = 768, 12, 8192, 1024
-RNG = np.random.default_rng(0)
-
-
-class Builder:
-    """Nodes and weights of a model."""
-
-    def __init__(self) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.weights: list[onnx.TensorProto] = []
-
-    def weight(self, name: str, *shape: int) -> str:
-        values: Any = cast(Any, RNG.standard_normal(shape, np.float32)) * np.float32(0.03)
-        self.weights.append(numpy_helper.from_array(values, name))
-        return name
-
-    def number(self, value: Any, dtype: type = np.int64) -> str:
-        name = f"number{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(cast(Any, np.array(value, dtype)), name))
-        return name
-
-    def node(self, op: str, inputs: list[str], name: str, outputs: int = 1, **attributes: Any) -> Any:
-        results = [name if not i else f"{name}_{i}" for i in range(outputs)]
-        self.nodes.append(helper.make_node(op, inputs, results, name=name, **attributes))
-        return results[0] if outputs == 1 else results
-
-    def norm(self, x: str, name: str) -> str:
-        scale = self.weight(f"{name}.scale", WIDTH)
-        return self.node("LayerNormalization", [x, scale, self.weight(f"{name}.bias", WIDTH)], name)
-
-    def linear(self, x: str, name: str, rows: int, columns: int) -> str:
-        product = self.node("MatMul", [x, self.weight(f"{name}.weight", rows, columns)], f"{name}.product")
-        return self.node("Add", [product, self.weight(f"{name}.bias", columns)], name)
-
-
-def decoder(layers: int) -> onnx.ModelProto:
-    """ids [batch, seq] and per layer a cache [batch, 12, past, 64] of keys and of values -> logits, longer caches."""
-    b, head = Builder(), WIDTH // HEADS
-    zero, one, axis0, axis1 = b.number(0), b.number(1), b.number([0]), b.number([1])
-    seq = b.node("Gather", [b.node("Shape", ["ids"], "shape_ids"), one], "seq")
-    past = b.node("Gather", [b.node("Shape", ["keys0"], "shape_keys"), b.number(2)], "past")
-    total = b.node("Add", [past, seq], "total")
-    rows = b.node("Range", [past, total, one], "rows")
-    columns = b.node("Range", [zero, total, one], "columns")
-    across = b.node("Unsqueeze", [columns, axis0], "across")
-    seen = b.node("LessOrEqual", [across, b.node("Unsqueeze", [rows, axis1], "down")], "seen")
-    words = b.node("Gather", [b.weight("words", WORDS, WIDTH), "ids"], "embed")
-    x = b.node("Add", [words, b.node("Gather", [b.weight("places", PLACES, WIDTH), rows], "place")], "embedded")
-    apart, joined = b.number([0, 0, HEADS, head]), b.number([0, 0, WIDTH])
-    far, scale = b.number(-1e9, np.float32), b.number(head**-0.5, np.float32)
-    caches: list[str] = []
-    for i in range(layers):
-        n = f"layer{i}."
-        fused = b.linear(b.node("Identity", [b.norm(x, f"{n}norm1")], f"{n}in"), f"{n}qkv", WIDTH, 3 * WIDTH)
-        parts = b.node("Split", [fused], f"{n}split", 3, axis=-1, num_outputs=3)
-        q, k, v = (
-            b.node(
-                "Transpose", [b.node("Reshape", [part, apart], f"{part}.heads")], f"{part}.turned", perm=[0, 2, 1, 3]
-            )
-            for part in parts
-        )
-        k = b.node("Concat", [f"keys{i}", k], f"new_keys{i}", axis=2)
-        v = b.node("Concat", [f"values{i}", v], f"new_values{i}", axis=2)
-        caches += [k, v]
-        turned = b.node("Transpose", [k], f"{n}kt", perm=[0, 1, 3, 2])
-        scores = b.node("Mul", [b.node("MatMul", [q, turned], f"{n}scores"), scale], f"{n}scaled")
-        odds = b.node("Softmax", [b.node("Where", [seen, scores, far], f"{n}masked")], f"{n}odds", axis=-1)
-        mixed = b.node("Transpose", [b.node("MatMul", [odds, v], f"{n}mixed")], f"{n}back", perm=[0, 2, 1, 3])
-        x = b.node(
-            "Add", [x, b.linear(b.node("Reshape", [mixed, joined], f"{n}join"), f"{n}out", WIDTH, WIDTH)], f"{n}a"
-        )
-        wide = b.linear(b.norm(x, f"{n}norm2"), f"{n}up", WIDTH, 4 * WIDTH)
-        bent = b.node(
-            "Mul",
-            [wide, b.node("Sigmoid", [b.node("Mul", [wide, b.number(1.702, np.float32)], f"{n}s")], f"{n}g")],
-            f"{n}gelu",
-        )
-        x = b.node("Add", [x, b.linear(bent, f"{n}down", 4 * WIDTH, WIDTH)], f"{n}b")
-    b.node("MatMul", [b.norm(x, "norm"), b.weight("head", WIDTH, WORDS)], "logits")
-    value = helper.make_tensor_value_info
-    cache = ["batch", HEADS, "past", head]
-    inputs = [value("ids", TensorProto.INT64, ["batch", "seq"])]
-    inputs += [value(f"{kind}{i}", TensorProto.FLOAT, cache) for i in range(layers) for kind in ("keys", "values")]
-    outputs = [value(name, TensorProto.FLOAT, None) for name in ("logits", *caches)]
-    graph = helper.make_graph(b.nodes, "gpt2", inputs, outputs, b.weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+PASTS, PROMPTS = (32, 512, 1024, 4096), (32, 128, 512)
 
 
 def timed(call: Callable[[], Iterable[Any]]) -> tuple[float, list[Any]]:
@@ -120,14 +40,68 @@ def timed(call: Callable[[], Iterable[Any]]) -> tuple[float, list[Any]]:
     return clock() - start, found
 
 
+def session_of(model: Any) -> Any:
+    setting = ort.SessionOptions()
+    setting.intra_op_num_threads, setting.log_severity_level = 1, 3
+    return ort.InferenceSession(model.SerializeToString(), setting, providers=["CPUExecutionProvider"])
+
+
+def tokens_per_second(
+    program: whence.Executable, sessions: list[Any], inputs: dict[str, Any], steps: int
+) -> list[float]:
+    """Tokens per second of onnxruntime's sessions, of ours, and of ours with caches given away."""
+    names = [name for name in inputs if name != "ids"]
+    given, is_step = dict(inputs), inputs[names[0]].shape[2] > 0
+
+    def appended() -> Iterable[Any]:
+        """A step that goes on from the last one; a prompt always is the first."""
+        results = list(program.run(given, donate=names).values())
+        if is_step:
+            given.update(zip(names, results[1:], strict=True))
+        return results
+
+    calls: list[Callable[[], Iterable[Any]]] = [
+        *(lambda session=session: session.run(None, inputs) for session in sessions),
+        lambda: program.run(inputs).values(),
+        appended,
+    ]
+    times: list[list[float]] = [[] for _ in calls]
+    # The first round is no part of it: it brings programs, and room for caches.
+    for step in range(steps + 1):
+        for call, kept in zip(calls, times, strict=True):
+            took = timed(call)[0]
+            if step:
+                kept.append(took)
+    return [inputs["ids"].size / median(kept) for kept in times]
+
+
+def table(layers: int, steps: int) -> None:
+    """Print tokens per second of the small model."""
+    sizes = Sizes(layers=layers)
+    models = [small_decoder(sizes), small_decoder(sizes, grouped=True)]
+    sessions = [session_of(model) for model in models]
+    program = whence.compile(models[0], tier="symbolic", threads=1)
+    names = [f"{kind}{i}" for i in range(layers) for kind in ("keys", "values")]
+    print(f"tokens per second, {layers} layers    onnxruntime, its operator    ours, caches given away       ratio")
+    for new, past in [*((1, past) for past in PASTS), *((prompt, 0) for prompt in PROMPTS)]:
+        shape = (1, sizes.key_heads, past, sizes.head)
+        inputs: dict[str, Any] = {name: RNG.standard_normal(shape, np.float32) for name in names}
+        inputs["ids"] = RNG.integers(0, sizes.words, (1, new))
+        plain, grouped, ours, donated = tokens_per_second(program, sessions, inputs, steps)
+        what = f"{past} past tokens" if past else f"a prompt of {new}"
+        ratio = max(ours, donated) / max(plain, grouped)
+        print(f"{what:>27s}    {plain:11.1f}  {grouped:12.1f}    {ours:4.1f}  {donated:17.1f}    {ratio:8.2f}")
+
+
 def main(*options: str) -> None:
     given = {name: int(number) for name, _, number in (option.partition("=") for option in options)}
+    if given.get("tokens"):
+        table(given.get("layers", 24), given.get("steps", 8))
+        return
     layers, steps, first = given.get("layers", 4), given.get("steps", 64), given.get("past", 32)
     model = decoder(layers)
     symbolic = whence.compile(model, tier="symbolic", threads=1)
-    setting = ort.SessionOptions()
-    setting.intra_op_num_threads = 1
-    session = ort.InferenceSession(model.SerializeToString(), setting, providers=["CPUExecutionProvider"])
+    session = session_of(model)
 
     def ours(executable: whence.Executable, inputs: dict[str, Any]) -> tuple[float, list[Any]]:
         return timed(lambda: executable.run(inputs).values())
@@ -141,8 +115,10 @@ def main(*options: str) -> None:
     inputs: dict[str, Any] = {}
     mine: list[float] = []
     again: list[float] = []
+    appended: list[float] = []
     other: list[float] = []
     worst = 0.0
+    kept_caches: list[Any] = []
     for _ in range(steps):
         inputs = {"ids": RNG.integers(0, WORDS, (1, 1)), **dict(zip(names, caches, strict=True))}
         took, found = ours(symbolic, inputs)
@@ -150,12 +126,18 @@ def main(*options: str) -> None:
         took, expected = theirs(inputs)
         other.append(took)
         again.append(ours(symbolic, inputs)[0])
+        held = dict(zip(names, kept_caches, strict=True)) if kept_caches else {name: inputs[name] for name in names}
+        given_away = {"ids": inputs["ids"], **held}
+        took, (_, *kept_caches) = timed(lambda given=given_away: symbolic.run(given, donate=names).values())
+        appended.append(took)
         worst = max(worst, *(float(np.abs(a - b).max()) for a, b in zip(found, expected, strict=True)))
         caches = found[1:]
     print(f"{steps} steps of {layers} layers from {first} tokens on, at most {worst:.1e} from onnxruntime")
     a, b, c = median(mine), median(other), median(again)
     print(f"{a * 1e3:.3f} ms a step, each of a new size, {b * 1e3:.3f} ms in onnxruntime: {a / b:.2f}x")
     print(f"{(a - c) * 1e3:.3f} ms of it more than a second call takes")
+    c = median(appended)
+    print(f"{c * 1e3:.3f} ms with caches given away: {c / b:.2f}x")
     static = whence.compile(model, input_shapes={name: value.shape for name, value in inputs.items()}, threads=1)
     times: tuple[list[float], list[float]] = [], []
     for _ in range(steps):

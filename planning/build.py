@@ -104,13 +104,13 @@ def build(
     pools = Pools.current(workspace_memory_pools)
     kept = PassSnapshots()
     context = PassContext.current().at_level(opt_level, [kept]) if snapshots else nullcontext()
-    with context, fewer_collections(), known_ranges(ranges_of(_main(module))):
+    with context, fewer_collections(), known_ranges(ranges_of(main_of(module))):
         stages = [Snapshot("relay", same_module(module))]
         if audit:
             check_input(module)
         elif spans_enabled():
             mark_lost(module, "import")
-        main = _main(module)
+        main = main_of(module)
         give_state(module, main, seed)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         _check_sizes(module)
@@ -210,7 +210,7 @@ def _check_sizes(module: ModuleOp) -> None:
 
     What some values would make negative, and operators need not to be, every call is checked for.
     """
-    main = _main(module)
+    main = main_of(module)
     required = list(required_of(main))
     for op in module.walk():
         if isinstance(op, Operator):
@@ -256,7 +256,8 @@ def _layouts(module: ModuleOp, opt_level: int) -> str:
     return ";".join(f"{name}:NCHW" for name in sorted(last & {"nn.conv2d", "qnn.conv2d"}))
 
 
-def _main(module: ModuleOp) -> FuncOp:
+def main_of(module: ModuleOp) -> FuncOp:
+    """The main function of a module; raises PipelineError where it has none."""
     for op in module.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
             return op
@@ -265,7 +266,7 @@ def _main(module: ModuleOp) -> FuncOp:
 
 def _called(module: ModuleOp) -> set[str]:
     """The functions that the main function calls."""
-    return {op.callee.string_value() for op in _main(module).block.ops if isinstance(op, CallOp)}
+    return {op.callee.string_value() for op in main_of(module).block.ops if isinstance(op, CallOp)}
 
 
 def names_of(main: FuncOp, attribute: str) -> tuple[str, ...]:

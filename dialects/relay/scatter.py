@@ -12,11 +12,13 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from .attributes import integer, ints, optional_ints, required_ints, string
+from ..sizes import same_shape
+from .attributes import boolean, integer, ints, optional_ints, required_ints, string
 from .indexing import inside
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
 from .traits import INJECTIVE, INTEGERS, OPAQUE
+from .transform import StridedSliceOp
 
 UPDATES: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "update": lambda old, new: new,
@@ -153,7 +155,11 @@ class TensorScatterOp(Operator):
 
 @irdl_op_definition
 class StridedSetOp(Operator):
-    """`data` with `v` in place of its strided slice, which is described as for `relay.strided_slice`."""
+    """`data` with `v` in place of its strided slice, which is described as for `relay.strided_slice`.
+
+    in_place: the result is in the memory of `data`, so that nothing but the slice is written. It is then an argument of
+    the program that nothing else reads, and a result for which callers give the same memory.
+    """
 
     name = "relay.strided_set"
     data = operand_def(TensorType)
@@ -163,13 +169,14 @@ class StridedSetOp(Operator):
     end = required_ints()
     strides = optional_ints()
     axes = optional_ints()
+    in_place = boolean(False)
     traits = traits_def(INJECTIVE)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         sig.same_element()
-        shape = tuple(len(r) for r in ranges(sig))
-        if sig.shape(1) != shape:
+        shape = tuple(count for _, count, _ in StridedSliceOp.spans(sig))
+        if not same_shape(sig.shape(1), shape):
             sig.fail(f"values of shape {list(shape)}", str(sig.types[1]))
         return [sig.types[0]]
 

@@ -8,7 +8,9 @@ from math import prod
 from ... import te
 from ...dialects.relay import scatter as relay
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import proves, same
+from ...dialects.relay.transform import StridedSliceOp
+from ...dialects.sizes import product, proves, same
+from ...provenance.diagnostics import fail
 from ...support.dtypes import BOOL
 from ...te import Expr, Tensor
 from . import scatter_scripts as scripts
@@ -92,6 +94,8 @@ def tensor_scatter(op: Operator, x: Tensor, updates: Tensor, indices: Tensor) ->
 
 
 def strided_set(op: Operator, x: Tensor, v: Tensor) -> Tensor:
+    if op.signature.get("in_place"):
+        return _set_rows(op, x, v)
     steps = relay.ranges(op.signature)
     if not prod(shape(v)):
         return compute(shape(x), lambda *i: x(*i), label(op))
@@ -111,6 +115,21 @@ def strided_set(op: Operator, x: Tensor, v: Tensor) -> Tensor:
         return te.if_then_else(te.all(*tests), v(*point, otherwise=0), x(*i))
 
     return compute(shape(x), element, label(op))
+
+
+def _set_rows(op: Operator, x: Tensor, v: Tensor) -> Tensor:
+    """The rows along one axis that are replaced; the others are in the result's memory already."""
+    spans = StridedSliceOp.spans(op.signature)
+    (axis, start), *others = [
+        (axis, start)
+        for axis, ((start, count, step), extent) in enumerate(zip(spans, shape(x), strict=True))
+        if not (same(count, extent) and step == 1)
+    ] or [(0, 0)]
+    if others or spans[axis][2] != 1:
+        fail(op, "a range along one axis to replace in place", str(spans))
+    extents, rows = shape(x), shape(v)[axis]
+    sizes = (product(extents[:axis]), extents[axis], rows, product(extents[axis + 1 :]))
+    return scripts.set_rows(x, v, sizes, start)
 
 
 def matrix_set_diag(op: Operator, x: Tensor, diagonal: Tensor) -> Tensor:

@@ -58,3 +58,19 @@ def scatter_elements(x: Any, updates: Any, indices: Any, size: Any, count: Any, 
         at = place(indices, u)
         target[at] = act(target[at], new[u])
     return out
+
+
+@te.hybrid.script
+def set_rows(x: Any, new: Any, sizes: Any, start: Any) -> Any:
+    """`x` as (outer, rows, width), which the result's memory holds, with `new` rows from `start` on.
+
+    sizes: outer, rows, new rows, width.
+    """
+    out = output_tensor(x.shape, x.dtype)
+    target = view(out, (sizes[0], sizes[1], sizes[3]))
+    given = view(new, (sizes[0], sizes[2], sizes[3]))
+    for i in range(sizes[0]):
+        for r in range(sizes[2]):
+            for j in vectorize(sizes[3]):
+                target[i, start + r, j] = given[i, r, j]
+    return out

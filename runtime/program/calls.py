@@ -47,9 +47,18 @@ class Calls:
         return tuple(spec.name for spec in self.outputs)
 
     @overload
-    def run(self, inputs: Mapping[str, Any], *, out: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]: ...
+    def run(
+        self, inputs: Mapping[str, Any], *, out: Mapping[str, Tensor] | None = None, donate: Sequence[str] = ()
+    ) -> dict[str, Tensor]: ...
     @overload
-    def run(self, inputs: Sequence[str] | None, feed: Mapping[str, Any], run_options: object = None) -> list[Any]: ...
+    def run(
+        self,
+        inputs: Sequence[str] | None,
+        feed: Mapping[str, Any],
+        run_options: object = None,
+        *,
+        donate: Sequence[str] = (),
+    ) -> list[Any]: ...
     def run(
         self,
         inputs: Mapping[str, Any] | Sequence[str] | None,
@@ -57,22 +66,25 @@ class Calls:
         run_options: object = None,
         *,
         out: Mapping[str, Tensor] | None = None,
+        donate: Sequence[str] = (),
     ) -> Any:
         """Return output name -> value for input name -> value; or a list of outputs, as onnxruntime does.
 
         inputs: inputs by name; or, before a `feed` of inputs, the names of the outputs to list, None for all.
         run_options: accepted for onnxruntime's sake, without effect.
         out: arrays by name to which outputs are written; the result contains them.
+        donate: the names of inputs that the caller gives away. An output that is such an input with more rows behind is
+        in its memory, and the input's array must not be given away again.
         Raises FrontendError when names, shapes or values are not the model's, PipelineError when it was compiled for
         another machine.
         """
         try:
             if feed is not None:
-                return self._chosen(inputs, feed)
+                return self._chosen(inputs, feed, donate)
             if not isinstance(inputs, Mapping):
                 expected = "inputs by name, or names of outputs and then these"
                 raise PipelineError(expectation("run", expected, f"a {type(inputs).__name__}"))
-            results = dict(zip(self._names, self._results(self._by_name(inputs)), strict=True))
+            results = self._named_results(inputs, donate)
             return results if out is None else {**results, **self._written(results, out)}
         except Exception as error:
             leave(error, Calls.run, (self, inputs, feed))
@@ -131,14 +143,27 @@ class Calls:
         """Return what the model's file says about the model, in onnxruntime's words."""
         return self.metadata
 
-    def _chosen(self, names: Any, feed: Mapping[str, Any]) -> list[Any]:
+    def _donated(self, inputs: Mapping[str, Any], donate: Sequence[str]) -> Sequence[Any]:
+        """Return the outputs in order of a call that gives inputs away."""
+        expected = "a program for all sizes in the process that compiled it"
+        raise FrontendError(expectation("donate", expected, f"a {type(self).__name__}"))
+
+    def _named_results(self, inputs: Mapping[str, Any], donate: Sequence[str]) -> dict[str, Any]:
+        by_name = self._by_name(inputs)
+        if donate:
+            results = self._donated(by_name, [self.aliases.get(name, name) for name in donate])
+        else:
+            results = self._results(by_name)
+        return dict(zip(self._names, results, strict=True))
+
+    def _chosen(self, names: Any, feed: Mapping[str, Any], donate: Sequence[str]) -> list[Any]:
         """Return the outputs of these names, or all; raises FrontendError for unknown names before anything runs."""
         known = self._names
         for name in names or ():
             if name not in known:
                 near = did_you_mean(str(name), known)
                 raise FrontendError(f"outputs: unknown output '{name}'{near}; the outputs are {', '.join(known)}")
-        results = dict(zip(known, self._results(self._by_name(feed)), strict=True))
+        results = self._named_results(feed, donate)
         return [results[name] for name in (known if names is None else names)]
 
     def _by_name(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -117,6 +117,20 @@ class Runner:
             return self.run(arrays, pool)
         return self._launched(arrays, known or self._fixed, handle)
 
+    def run_into(self, arrays: Sequence[Array], given: Mapping[int, Tensor], pool: ThreadPool) -> list[Tensor]:
+        """Return the outputs for inputs in order, of which those by number are in memory that is `given`."""
+        return self._launched(arrays, self._fixed, pool.handle, given)
+
+    def known(self, arrays: Sequence[Array]) -> Known:
+        """Return the facts that follow from the shapes of inputs that the program has accepted, but for their sizes.
+
+        Raises FrontendError when it does not accept these.
+        """
+        if self._shapes is not None:
+            return self._shapes.of(arrays)
+        assert self._fixed is not None
+        return self._fixed
+
     def met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array], Known]:
         """Return the inputs in order, and the facts that follow from their shapes.
 
@@ -160,7 +174,11 @@ class Runner:
             self.params = (*self.params[: self._random], state, *self.params[self._random + 1 :])
 
     def _launched(
-        self, inputs: Sequence[Array] | Mapping[str, object], known: Known | None, handle: int
+        self,
+        inputs: Sequence[Array] | Mapping[str, object],
+        known: Known | None,
+        handle: int,
+        given: Mapping[int, Tensor] | None = None,
     ) -> list[Tensor]:
         if known is None:
             inputs, known = self.met(inputs)
@@ -174,7 +192,7 @@ class Runner:
         arena = self._take_arena(known.arena_bytes)
         try:
             self._returned.expect(known.output_bytes)
-            outputs, output_addresses = known.arguments.outputs(self._returned.take)
+            outputs, output_addresses = known.arguments.outputs(self._returned.take, given)
         except (MemoryError, ValueError) as error:
             raise refused(known.output_bytes, "outputs") from error
         io, params = self._pack(*addresses, *output_addresses), self._params_address

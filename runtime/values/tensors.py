@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass, field
 from math import prod
@@ -181,15 +181,19 @@ class Arguments:
             addresses.append(at)
         return addresses
 
-    def outputs(self, take: Callable[[int], Tensor] | None = None) -> tuple[list[Tensor], list[int]]:
+    def outputs(
+        self, take: Callable[[int], Tensor] | None = None, given: Mapping[int, Tensor] | None = None
+    ) -> tuple[list[Tensor], list[int]]:
         """Return new arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses.
 
-        take: allocates so many aligned bytes for a large output.
+        take: allocates so many aligned bytes for a large output. given: arrays for outputs by their numbers.
         """
         arrays: list[Tensor] = []
         addresses: list[int] = []
-        for shape, dtype, size in self._outputs:
-            if take is not None and size >= LARGE:
+        for number, (shape, dtype, size) in enumerate(self._outputs):
+            if given is not None and number in given:
+                array, at = given[number], address(given[number])
+            elif take is not None and size >= LARGE:
                 raw = take(size)
                 array, at = _array(shape, dtype, raw, 0), address(raw)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -92,3 +93,95 @@ def test_programs_for_certain_sizes_share_too(
     assert not any("broadcast_to" in name for name in static.kernels)
     for found, expected in zip(static.run(inputs).values(), session.run(None, inputs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+
+
+def _grown(
+    decoder: whence.Executable, batch: int, lengths: list[int]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Calls that give the cache of the one before away, and their results."""
+    rng = np.random.default_rng(batch)
+    results: dict[str, Any] = {}
+    for new in lengths:
+        past = results["all_k"].shape[2] if results else 0
+        inputs = _arrays(rng, batch, new, past)
+        if results:
+            inputs |= {"past_k": results["all_k"], "past_v": results["all_v"]}
+        results = decoder.run(inputs, donate=["past_k", "past_v"])
+        yield inputs, results
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_caches_that_are_given_away_are_appended_to_where_they_are(
+    decoder: whence.Executable, session: Any, batch: int
+) -> None:
+    expected: list[Any] = []
+    # A prompt, steps, several tokens at once, and more than there is room for.
+    for inputs, results in _grown(decoder, batch, [5, 1, 1, 60, 1, 130, 1, 1, 3]):
+        if expected:
+            inputs |= {"past_k": expected[1], "past_v": expected[2]}
+        before = inputs["past_k"]
+        expected = session.run(None, inputs)
+        for found, wanted in zip(results.values(), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
+        assert before.shape[2] + inputs["k"].shape[2] == results["all_k"].shape[2]
+
+
+def test_only_new_rows_are_written(decoder: whence.Executable) -> None:
+    calls = list(_grown(decoder, 1, [7, 1, 1]))
+    (_, first), (_, second), (_, third) = calls
+    for name in ("all_k", "all_v"):
+        assert first[name].ctypes.data == second[name].ctypes.data == third[name].ctypes.data
+        # Arrays that were given away have the rows that they had.
+        np.testing.assert_array_equal(first[name], third[name][:, :, :7])
+    program = vars(decoder)["_donating"]["past_k", "past_v"]
+    assert not any("concatenate" in call.name for call in program.artifact.program.calls)
+    # Products read the first rows of memory that has room for more.
+    assert not any(
+        call.name.startswith("fused_strided_slice") and "matmul" not in call.name
+        for call in program.artifact.program.calls
+    )
+
+
+def test_what_is_not_given_away_is_not_written(decoder: whence.Executable) -> None:
+    (_, first), (inputs, second) = _grown(decoder, 1, [4, 1])
+    values = {name: np.array(array) for name, array in {**first, **second}.items()}
+    again = decoder.run(
+        {**inputs, "past_k": second["all_k"], "past_v": second["all_v"], "seen": np.ones((1, 6), np.bool_)}
+    )
+    assert not np.shares_memory(again["all_k"], second["all_k"])
+    # Of two caches that grow together, one is copied, as it is not given away.
+    arrays = {**inputs, "past_k": second["all_k"], "past_v": second["all_v"], "seen": np.ones((1, 6), np.bool_)}
+    one = decoder.run(arrays, donate=["past_k"])
+    assert np.shares_memory(one["all_k"], second["all_k"])
+    assert not np.shares_memory(one["all_v"], second["all_v"])
+    for name, array in {**first, **second}.items():
+        np.testing.assert_array_equal(array, values[name])
+
+
+def test_an_array_is_given_away_once(decoder: whence.Executable) -> None:
+    (_, first), (inputs, second) = _grown(decoder, 1, [4, 1])
+    both = ["past_k", "past_v"]
+    with pytest.raises(
+        whence.FrontendError,
+        match="'past_k' of all its rows, which was not given away before, got one of 4, whose memory has 5",
+    ):
+        decoder.run({**inputs, "past_k": first["all_k"], "past_v": first["all_v"]}, donate=both)
+    seen = {"seen": np.ones((1, 6), np.bool_)}
+    with pytest.raises(whence.FrontendError, match="'past_v' of all its rows"):
+        decoder.run({**inputs, **seen, "past_k": second["all_k"], "past_v": second["all_k"]}, donate=both)
+    # A call that fails leaves what it was given.
+    third = decoder.run({**inputs, **seen, "past_k": second["all_k"], "past_v": second["all_v"]}, donate=both)
+    assert third["all_k"].shape[2] == 6
+    # A copy is another array, and a part of one is, too.
+    part = np.array(first["all_k"]), first["all_v"][:, :, 1:]
+    with pytest.raises(whence.FrontendError, match="past"):
+        decoder.run({**inputs, "past_k": part[0], "past_v": part[1]}, donate=both)
+
+
+def test_programs_that_cannot_append_say_so(decoder: whence.Executable, model: onnx.ModelProto) -> None:
+    inputs = _arrays(np.random.default_rng(0), 1, 1, 4)
+    with pytest.raises(whence.FrontendError, match="inputs that an output continues: past_k; past_v, got q"):
+        decoder.run(inputs, donate=["q"])
+    static = whence.compile(model, input_shapes={name: array.shape for name, array in inputs.items()})
+    with pytest.raises(whence.FrontendError, match="donate: expected a program for all sizes"):
+        static.run(inputs, donate=["past_k"])

@@ -18,6 +18,7 @@ from weakref import WeakSet
 from whence.dialects.relay.constants import set_pool
 from whence.executables.apart import CannotStart, Source, copied_pool, imported, portable
 from whence.executables.choice import Specialize, Tier
+from whence.executables.donating import Donating
 from whence.executables.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
@@ -25,7 +26,8 @@ from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import same_module
 from whence.runtime.program.executor import Visit
-from whence.runtime.program.sizes import check_symbols
+from whence.runtime.program.inputs import accepted
+from whence.runtime.program.sizes import check_symbols, closed
 from whence.runtime.program.threads import ThreadPool
 from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
@@ -94,6 +96,7 @@ class SizedExecutable(Executable):
         self._context = copy_context()
         self._state = _State()
         self._ran: Executable | None = None
+        self._donating: dict[tuple[str, ...], Donating] = {}
         _executables.add(self)
         for key in self._asked(specialize or {}):
             self._state.special[key] = _Special(program=self._specialised(key))
@@ -151,6 +154,14 @@ class SizedExecutable(Executable):
         if special is None:
             return self.runner.launch(arrays, self._pool, self._pool.handle, known_sizes)
         return special.runner.run(arrays, self._pool)
+
+    def _donated(self, inputs: Mapping[str, Any], donate: Sequence[str]) -> Sequence[Any]:
+        names = tuple(sorted(set(donate)))
+        arrays = accepted(self.artifact.inputs, inputs)
+        values = self.runner.known(arrays).values.tolist()
+        if (program := self._donating.get(names)) is None:
+            program = self._donating[names] = Donating(self.artifact, self._build, names)
+        return program.run(arrays, [closed(spec, values).shape for spec in self.artifact.outputs], self._pool)
 
     def _special(self, key: _Key) -> Executable | None:
         """Return the program for some sizes, if there is one; else request it once that is worthwhile."""

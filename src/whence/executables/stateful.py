@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable
+from whence.runtime.program.calls import Calls
 from whence.runtime.program.inputs import named
 from whence.support.doors import doors
 from whence.support.errors import FrontendError
@@ -75,6 +76,9 @@ class Stateful(Executable):
             values = dict(zip((spec.name for spec in super().outputs), results, strict=True))
             self._held = {state.name: values[state.next] for state in self._states}
         return results[: len(results) - len(self._states)]
+
+    def _donated(self, inputs: Mapping[str, Any], donate: Sequence[str]) -> Sequence[Any]:
+        return Calls._donated(self, inputs, donate)
 
 
 class StatefulExecutable(Stateful):
