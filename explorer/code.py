@@ -16,13 +16,14 @@ from ..dialects.te import ComputeOp
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
+from ..lowering.kernel.work import Rows
 from ..lowering.llvm_to_native.assembly import LOCATION, Instruction, instructions, line_of_all
 from ..lowering.llvm_to_native.compile import optimized_text
 from ..lowering.llvm_to_native.fitting import fits
 from ..lowering.llvm_to_native.line_table import line_table
 from ..lowering.relay_to_te.lower import lower_function
 from ..passes.functions import COMPILER, text_of
-from ..planning.artifact import Artifact
+from ..planning.artifact import Artifact, Call
 from ..provenance.lost import is_located
 from ..provenance.span import fuse, leaves
 from ..support.errors import PipelineError, expectation
@@ -34,6 +35,17 @@ _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
 def kernel_of(artifact: Artifact, index: int) -> Kernel:
     """Kernel number `index` with all that was kept about it."""
     return cast(Kernel, artifact.kernels[index])
+
+
+def work_of(artifact: Artifact, call: Call) -> Rows:
+    """Operations and bytes of a call, per slot of its function."""
+    kernel = kernel_of(artifact, call.kernel)
+    if not kernel.growth:
+        return kernel.work
+    (size,) = cast("tuple[int]", call.run.sizes)
+    more = size - kernel.typical
+    rows = zip(kernel.work, kernel.growth, strict=True)
+    return tuple((operations + more * each, moved + more * its) for (operations, moved), (each, its) in rows)
 
 
 def compiler_of(kernel: Kernel) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..planning.artifact import Artifact
-from .code import kernel_of
+from ..planning.artifact import Artifact, Call
+from .code import kernel_of, work_of
 from .probe import Probe
 from .shares import Shares
 from .times import Times
@@ -32,13 +32,13 @@ class Roof:
 
 def roofs(artifact: Artifact, probe: Probe) -> list[Roof]:
     """Return the roof over each call of the artifact, by the rates that the probe measured."""
-    return [_roof(artifact, call.kernel, probe) for call in artifact.calls]
+    return [_roof(artifact, call, probe) for call in artifact.calls]
 
 
-def _roof(artifact: Artifact, index: int, probe: Probe) -> Roof:
-    kernel = kernel_of(artifact, index)
-    operations = sum(operations for operations, _ in kernel.work) / _rate(kernel.tir, probe)
-    moved = sum(size for _, size in kernel.work) / probe.bytes
+def _roof(artifact: Artifact, call: Call, probe: Probe) -> Roof:
+    kernel, work = kernel_of(artifact, call.kernel), work_of(artifact, call)
+    operations = sum(operations for operations, _ in work) / _rate(kernel.tir, probe)
+    moved = sum(size for _, size in work) / probe.bytes
     return Roof(operations, "ops") if operations >= moved else Roof(moved, "bytes")
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..lowering.kernel.work import Work
 from ..planning.artifact import Artifact, Call
-from .code import kernel_of
+from .code import work_of
 from .layers import Layer, owners
 from .samples import Samples, layer_shares
 from .shares import Shares
@@ -85,7 +85,7 @@ def shares(artifact: Artifact, call: Call, owner: Mapping[LocationAttr, Layer]) 
     The fractions add up to 1. An op that several layers became is shared out evenly over them, and so is a call over
     its ops when there is no work in any. owner: as `owners` says.
     """
-    work = [Work(*row).weight for row in kernel_of(artifact, call.kernel).work]
+    work = [Work(*row).weight for row in work_of(artifact, call)]
     total = sum(work)
     if not total:
         work, total = [1] * len(work), len(work)

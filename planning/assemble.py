@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -43,13 +44,15 @@ def assemble(
     input_names: Sequence[str] = (),
     output_names: Sequence[str] = (),
     pools: Pools | None = None,
+    kernel_sizes: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
 ) -> Assembly:
     """The program of `@main`, which must hold constants, calls of primitive functions and a return.
 
     Where shapes have symbols, places of tensors are formulas of them. `kernel_of` maps a primitive function's name to
     an index into `kernels`. Inputs without a name in `input_names` are called by their name hint or `input<k>`, outputs
     `output<k>`. Parameters are made whole, contiguous and aligned. `pools` says how intermediate tensors and workspaces
-    of known sizes are placed; without it, the best plan is taken.
+    of known sizes are placed; without it, the best plan is taken. `kernel_sizes` has the numbers that a function of
+    known sizes gives for those of its kernel.
 
     Raises PipelineError when `@main` is missing, holds something else or calls a function without a kernel, when the
     pools are too small, for shapes that say nothing of an extent, and for sizes that no input tells.
@@ -94,7 +97,7 @@ def assemble(
             if value not in slots:
                 slots[value] = Slot("arena", arena.buffers[id(value)])
 
-    into = _Into(kernels, kernel_of, functions, slots, specs)
+    into = _Into(kernels, kernel_of, functions, slots, specs, kernel_sizes)
     assembled = tuple(into.call(op, number, arena) for number, op in enumerate(calls))
     copies = tuple(Copy(slots[value], target, values.quantity(specs.bytes_of(value), end)) for value, target in copied)
     for size, location in required_of(main) if values.symbols else ():
@@ -169,6 +172,7 @@ class _Into:
     functions: Mapping[str, FuncOp]
     slots: Mapping[SSAValue, Slot]
     specs: _Specs
+    kernel_sizes: Mapping[str, tuple[int, ...]]
 
     def call(self, op: CallOp, number: int, arena: Placed) -> Call:
         """Call `number`, with places for all that it reads and writes."""
@@ -176,7 +180,9 @@ class _Into:
         scratch, function = arena.workspaces[number], self.functions.get(name)
         locations = () if function is None else self.specs.layers_of(function)
         values = self.specs.values
-        sizes = sizes_of(function) if function is not None and values.symbols else ()
+        sizes: Sequence[Size] = self.kernel_sizes.get(name, ())
+        if function is not None and not sizes and values.symbols:
+            sizes = sizes_of(function)
         run = program.Call(
             kernel=kernel,
             inputs=tuple(self.slots[value] for value in op.arguments),

@@ -3,62 +3,49 @@
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, bf16
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.relay.convolution import Conv2D
 from ..dialects.relay.core import CallOp, FuncOp
 from ..dialects.relay.operator import Operator, element_of
 from ..dialects.relay.size_ranges import ranges_of, required_of, set_required
 from ..dialects.sizes import known_ranges
-from ..lowering.cache import KernelCache, decode, encode
+from ..lowering.cache import KernelCache, encode
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.external.registry import external_codegen
 from ..lowering.kernel.key import code_key
-from ..lowering.kernel.printing import printed
-from ..lowering.kernel.record import Kernel
-from ..lowering.kernel.sizes import is_sized, with_kernel_sizes
-from ..lowering.kernel.slots import anonymous
-from ..lowering.kernel.tuned import TUNED, Applied, Tuned, workload_key
+from ..lowering.kernel.tuned import TUNED, Tuned
 from ..lowering.llvm_to_native.compile import Native, compile_text
-from ..lowering.llvm_to_native.compilers import Compile, Compilers, compilers
 from ..lowering.llvm_to_native.emit import emit_module
 from ..lowering.llvm_to_native.target import Target
-from ..passes.functions import COMPILER, text_of
+from ..passes.functions import COMPILER
 from ..passes.pipelines import partition_pipeline, precision_of, relay_pipeline, run_passes
 from ..provenance.audit import check_input
-from ..provenance.diagnostics import describe
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
 from ..provenance.numbers import same_module
-from ..provenance.span import fuse
 from ..support.context import PassContext, spans_enabled
-from ..support.errors import PipelineError, ScheduleError, ScheduleWarning
+from ..support.errors import PipelineError
 from ..support.garbage import fewer_collections
 from ..support.machine import Machine
 from .artifact import Artifact, Snapshot
 from .assemble import assemble
+from .kernels import Progress, compile_kernels, stored_record
 from .main_program import main_program
 from .pools import Pools
 from .random_state import give_state
 from .snapshots import PassSnapshots
-from .sources import source_folder, write_source
 from .usmp import PoolInfo
 
 _log = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
-"""Callback with the work being done, how many pieces are done, and of how many."""
 
 _ALTERED = 3
 """The opt level from which on layouts are altered (relay-alter-op-layout)."""
@@ -136,11 +123,11 @@ def build(
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         stages.append(Snapshot("fused", module))
         records = TUNED.get() if tuned is None else tuned
-        compiled, kernel_of, applied = compile_kernels(module, target, cache, tell, records)
+        compiled, kernel_of, applied, sizes = compile_kernels(module, target, cache, tell, records)
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
-        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools, sizes)
         native = compile_main(main_program(assembly), target, cache)
     return Artifact(
         **vars(assembly),
@@ -276,159 +263,6 @@ def names_of(main: FuncOp, attribute: str) -> tuple[str, ...]:
     return tuple(name.data for name in cast("ArrayAttr[Any]", names) if isinstance(name, StringAttr))
 
 
-class Kernels(NamedTuple):
-    """The compiled kernels of a module."""
-
-    kernels: list[Kernel]
-    """Distinct ones."""
-    kernel_of: dict[str, int]
-    """Primitive function -> the index of its kernel."""
-    applied: dict[str, Applied]
-    """Symbol of a kernel -> what tuning decided about it."""
-
-
-def primitive_functions(module: ModuleOp) -> list[FuncOp]:
-    """The primitive functions of a fused module that are kernels of ours."""
-    return [
-        op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None and not text_of(op, COMPILER)
-    ]
-
-
-def compile_kernels(
-    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress, tuned: Tuned | None = None
-) -> Kernels:
-    """Compile the kernels of a fused module.
-
-    tuned: the records by which knobs are set.
-
-    Where an instrument is to see every kernel, those that are in the cache are lowered as well, each with a ledger of
-    its own; their machine code is the cache's.
-
-    Lowering is Python and LLVM releases its lock, so that LLVM works on some kernels while the next is lowered.
-    """
-    functions = primitive_functions(module)
-    jobs: list[Future[Kernel]] = []
-    records: list[Applied | None] = []
-    index: dict[str, int] = {}
-    kernel_of: dict[str, int] = {}
-    redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
-    with compilers(target) as workers:
-        for done, func in enumerate(functions):
-            copy = anonymous(func)
-            text = printed(copy)
-            applied = _applied(tuned, copy, text, target, cache)
-            key = code_key(target, text, applied.text if applied is not None else "")
-            if key not in index:
-                index[key] = len(jobs)
-                records.append(applied)
-                stored = _stored(cache, key, Kernel)
-                with recording(Ledger(), "lower") if redraft else nullcontext():
-                    if stored is not None and redraft:
-                        from ..lowering.kernel.draft import redraft_kernel
-
-                        redraft_kernel(copy, target, key, stored.decisions)
-                    jobs.append(_kernel(copy, func, target, key, cache, workers, stored=stored, applied=applied))
-            kernel_of[func.sym_name.data] = index[key]
-            tell("kernels", done + 1, len(functions))
-        kernels = [job.result() for job in jobs]
-    _warn(functions, kernels, kernel_of)
-    used = {
-        kernel.symbol: applied
-        for kernel, applied in zip(kernels, records, strict=True)
-        if applied is not None and kernel.decisions == dict(applied.decisions)
-    }
-    return Kernels(kernels, kernel_of, used)
-
-
-def _warn(functions: Sequence[FuncOp], kernels: Sequence[Kernel], kernel_of: Mapping[str, int]) -> None:
-    """Say which kernels have the plain schedule, of which layers, and why."""
-    for number, kernel in enumerate(kernels):
-        if kernel.refusal:
-            sources = [func for func in functions if kernel_of[func.sym_name.data] == number]
-            layers = describe(fuse([op.location for func in sources for op in func.block.ops]))
-            text = f"kernel '{kernel.symbol}' is slow, as it has the plain schedule; of others: {kernel.refusal}"
-            warnings.warn(f"{text} ({layers})", ScheduleWarning, stacklevel=2)
-
-
-def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target, cache: KernelCache) -> Applied | None:
-    """Return the decisions of tuning about an anonymous function, of which `text` is printed."""
-    if tuned is None:
-        return None
-
-    def space() -> str:
-        name = code_key(target, f"space\n{text}")
-        if (stored := cache.get(name)) is not None:
-            return stored.decode(errors="replace")
-        from ..lowering.kernel.space import kernel_space
-
-        key = kernel_space(func, target.hardware).key
-        cache.put(name, key.encode())
-        return key
-
-    try:
-        return tuned.find(workload_key(text), target, space)
-    except (VerifyException, ScheduleError):
-        return None  # drafting the kernel says what is wrong with it, and in which layers
-
-
-def _kernel(
-    func: FuncOp,
-    original: FuncOp,
-    target: Target,
-    key: str,
-    cache: KernelCache,
-    workers: Compilers,
-    stored: Kernel | None,
-    applied: Applied | None,
-) -> Future[Kernel]:
-    """The kernel of an anonymous function; `original` is the one that knows its layers.
-
-    stored: what the cache has of it. applied: what tuning decided; decisions that its knobs do not allow are left out.
-    """
-    sources = source_folder(cache.folder)
-    if stored is not None:
-        done: Future[Kernel] = Future()
-        write_source(stored, sources)
-        done.set_result(stored)
-        return done
-    # All that lowering stands on is loaded where there is something to lower.
-    from ..lowering.kernel.draft import draft_kernel
-
-    try:
-        try:
-            draft = draft_kernel(func, target, key, sources, applied.decisions if applied is not None else None)
-        except ScheduleError as error:
-            if applied is None:
-                raise
-            _log.warning("%s: what was tuned, %s, is left out: %s", func.sym_name.data, applied.text, error)
-            draft = draft_kernel(func, target, key, sources)
-    except (VerifyException, ScheduleError):
-        # Once more, for an error that names layers instead of slots.
-        draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
-        raise
-
-    def finish(compile: Compile) -> Kernel:
-        kernel = draft.finish(compile(draft.llvm, target, draft.lines))
-        cache.put(key, encode(vars(kernel)))
-        write_source(kernel, sources)
-        return kernel
-
-    return workers.submit(finish)
-
-
-RecordT = TypeVar("RecordT", Kernel, Native)
-
-
-def _stored(cache: KernelCache, key: str, kind: type[RecordT]) -> RecordT | None:
-    """Return what the cache holds under a key, if that is a record of this kind."""
-    if (data := cache.get(key)) is None:
-        return None
-    try:
-        return kind(**cast(dict[str, Any], decode(data)))
-    except (ValueError, TypeError):  # bytes that are no record, or fields of another kind's
-        return None
-
-
 def _callee(op: Operation) -> str | None:
     return op.callee.string_value() if isinstance(op, llvm.CallOp) and op.callee is not None else None
 
@@ -455,7 +289,7 @@ def compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native
     """The machine code of a main program, from the cache where it is there."""
     text = emit_module(module, lines=_main_lines(module), source="whence_main", target=target)
     key = code_key(target, f"main\n{text}")
-    if (stored := _stored(cache, key, Native)) is not None:
+    if (stored := stored_record(cache, key, Native)) is not None:
         return stored
     native = compile_text(text, target, level=0 if _straight(module) else 1)
     cache.put(key, encode(vars(native)))

@@ -148,6 +148,12 @@ class PassContext:
         inner.config |= _flat(config)
         return inner
 
+    def unwatched(self) -> PassContext:
+        """This context without instruments, to be entered within its scope."""
+        inner = self.at_level(self.opt_level)
+        inner.instruments = ()
+        return inner
+
     def __enter__(self) -> PassContext:
         if self._begins:
             self._enter(self.instruments)

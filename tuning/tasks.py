@@ -25,7 +25,7 @@ from ..lowering.llvm_to_native.target import Target
 from ..lowering.relay_to_te.cost import Rates
 from ..lowering.relay_to_te.knobs import Space
 from ..planning.artifact import Artifact
-from ..planning.build import primitive_functions
+from ..planning.kernels import primitive_functions
 from ..provenance.span import layer_names
 from ..runtime.program.executor import Read, Runner
 from ..runtime.program.program import Call

@@ -16,7 +16,7 @@ from ...dialects.sizes.types import extents_of
 from ...planning.artifact import Artifact
 from ...provenance.span import leaf_name, leaves
 from ...support.names import shortened
-from ..code import kernel_of
+from ..code import work_of
 from ..layers import Layer, functions, op_types, owners, scope_of, snapshot
 from ..report import some
 from .boxes import Box, drawn
@@ -171,7 +171,7 @@ def _layer_work(artifact: Artifact) -> dict[Layer, tuple[int, int]]:
     owner = owners(artifact)
     totals: dict[Layer, list[float]] = {}
     for call in artifact.calls:
-        for row, location in zip(kernel_of(artifact, call.kernel).work, call.layers, strict=False):
+        for row, location in zip(work_of(artifact, call), call.layers, strict=False):
             behind = list(dict.fromkeys(owner[leaf] for leaf in leaves(location) if leaf in owner))
             for layer in behind:
                 total = totals.setdefault(layer, [0.0, 0.0])

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...planning.artifact import Artifact, Snapshot
 from ...provenance.ledger import Ledger
-from ..code import compiler_of, kernel_of
+from ..code import compiler_of, kernel_of, work_of
 from ..layers import functions
 from ..open_memory import at_sizes
 from ..results import imported_values
@@ -67,7 +67,7 @@ def record_program(
     calls = range(len(session.calls), len(session.calls) + len(artifact.calls))
     for call in artifact.calls:
         layers = [builder.set_of(layer) for layer in call.layers]
-        work = kernel_of(artifact, call.kernel).work
+        work = work_of(artifact, call)
         flops, moved = sum(flops for flops, _ in work), sum(moved for _, moved in work)
         location = builder.set_of(call.location)
         session.calls.append(

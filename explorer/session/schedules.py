@@ -26,7 +26,7 @@ from ...lowering.kernel.slots import anonymous
 from ...lowering.relay_to_te.lower import lower_function
 from ...lowering.relay_to_te.strategy import plain_schedule, schedule_function
 from ...lowering.te_to_tir.lower import lower_schedule
-from ...planning.artifact import Artifact
+from ...planning.artifact import Artifact, Call
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
 from ...support.garbage import fewer_collections
@@ -211,9 +211,16 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
             _add_films(session, artifact, kernels, films)
 
 
+def _typical(artifact: Artifact, call: Call) -> int:
+    kernel = artifact.kernels[call.kernel]
+    return kernel.typical if isinstance(kernel, Kernel) else 0
+
+
 def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films) -> None:
     functions_by_name = functions(artifact.snapshots[-1].module)
-    served = {call.kernel: functions_by_name.get(call.name) for call in reversed(artifact.calls)}
+    # A kernel for several sizes has the schedule of the typical one, which comes last here.
+    ordered = sorted(reversed(artifact.calls), key=lambda call: call.run.sizes == (_typical(artifact, call),))
+    served = {call.kernel: functions_by_name.get(call.name) for call in ordered}
     calls = Counter(call.kernel for call in artifact.calls)
     machine = artifact.target.hardware
     threads, left, detailed, shortened = session.made_by.threads or machine.cores, _FRAMES, 0, 0

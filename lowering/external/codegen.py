@@ -65,6 +65,8 @@ def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
         ops={"te": 0, "tir": 0, "llvm": 0},
         located={"te": 0, "tir": 0, "llvm": 0},
         work=_work(func),
+        growth=(),
+        typical=0,
         sites=(),
         sizes=0,
         refusal="",

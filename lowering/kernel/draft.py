@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from ...dialects import te, tir
 from ...dialects.relay.core import FuncOp
+from ...dialects.sizes.kernel import NOMINAL
 from ...passes.tir.instrument_bound_checkers import sites_of
 from ...passes.tir.pipeline import run_tir_passes
 from ...provenance.lost import is_located
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
 from ...support.machine import Machine
-from ...te.schedule.schedule import Schedule
+from ...te.schedule.schedule import Schedule, replay
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
+from ..relay_to_te.joined_axes import join_axes
 from ..relay_to_te.knobs import Decisions
 from ..relay_to_te.lower import lower_function
-from ..relay_to_te.strategy import is_scheduled_from_outside, plain_schedule
+from ..relay_to_te.strategy import is_scheduled_from_outside, plain_schedule, schedule_function
 from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
 from ..tir_to_llvm.float_mode import flushes
+from .families import Family
 from .few_rows import lower_scheduled
 from .printing import line_table, own_lines, print_with_lines, printed
 from .record import Draft, source_name
 from .sizes import sizes_of
-from .work import slots_work, stages_work
+from .work import Rows, slots_work, stages_work
 
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:
@@ -50,6 +54,13 @@ def redraft_kernel(func: FuncOp, target: Target, key: str, decisions: Decisions 
     """Lower an anonymous primitive function to tir for instruments to see; arguments and errors as `draft_kernel`."""
     symbol = _symbol(func, key)
     _lowered(func, _te_function(func, symbol), target.hardware, decisions)
+
+
+def redraft_shared(family: Family, target: Target, key: str) -> None:
+    """Lower the function of a family to tir for instruments to see; arguments and errors as `draft_shared`."""
+    symbol = _symbol(family.function, key)
+    own, shared = _te_functions(family, symbol)
+    _lowered_alike(schedule_function(own, target.hardware), shared, target.hardware)
 
 
 def _symbol(func: FuncOp, key: str) -> str:
@@ -103,12 +114,84 @@ def draft_kernel(
     """
     symbol = _symbol(func, key)
     te_func = _te_function(func, symbol)
-    te_text = printed(te_func)
-    counts = {"te": _count([te_func])}
-    work = stages_work(te_func)
+    form = _Form(printed(te_func), _count([te_func]), _work(te_func, func))
     schedule, tir_func, refusal = _lowered(func, te_func, target.hardware, decisions)
+    return _draft(func, target, sources, form, schedule, tir_func, refusal=refusal, decisions=decisions)
+
+
+def draft_shared(family: Family, target: Target, key: str, sources: str = "") -> Draft:
+    """Lower the function of a family to LLVM text, with the schedule of the typical member; arguments as above.
+
+    Raises VerifyException or ScheduleError where its loops are not those of the member: tails and guards that only a
+    call decides about, and buffers of open sizes, cost time.
+    """
+    symbol, machine = _symbol(family.function, key), target.hardware
+    own, shared = _te_functions(family, symbol)
+    work = _work(own, family.function)
+    apart = NOMINAL - family.extent
+    growth = tuple(
+        ((nominal_operations - operations) // apart, (nominal_bytes - size) // apart)
+        for (operations, size), (nominal_operations, nominal_bytes) in zip(
+            work, _work(shared, family.function), strict=True
+        )
+    )
+    form = _Form(printed(shared), _count([shared]), work, growth, family.extent)
+    known = schedule_function(own, machine)
+    schedule, tir_func = _lowered_alike(known, shared, machine)
+    alone = lower_schedule(known)
+    run_tir_passes(alone, machine)
+    if [op.name for op in walk(tir_func)] != [op.name for op in walk(alone)]:
+        raise ScheduleError(f"expected the loops of {symbol} for all sizes")
+    if any(isinstance(op, tir.AllocOp) and not op.result.type.is_static for op in walk(tir_func)):
+        raise ScheduleError(f"expected buffers of known sizes in {symbol}")
+    return _draft(family.function, target, sources, form, schedule, tir_func)
+
+
+def _te_functions(family: Family, symbol: str) -> tuple[te.FuncOp, te.FuncOp]:
+    """The typical function of a family and the one of a size, with the same axes joined."""
+    own, shared = (_te_function(func, symbol) for func in (family.typical, family.function))
+    join_axes(shared)
+    return own, shared
+
+
+def _lowered_alike(known: Schedule, te_func: te.FuncOp, machine: Machine) -> tuple[Schedule, tir.PrimFuncOp]:
+    """The schedule and loops of a function of a size, by the schedule of one of a number."""
+    schedule = replay(te_func, known.sequence, None, known.intrinsics)
+    schedule.sequence.attributes |= known.sequence.attributes
+    tir_func = lower_schedule(schedule)
+    run_tir_passes(tir_func, machine)
+    return schedule, tir_func
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The things known of a function before it is scheduled."""
+
+    text: str
+    ops: tuple[int, int]
+    work: Rows
+    growth: Rows = ()
+    typical: int = 0
+
+
+def _work(te_func: te.FuncOp, func: FuncOp) -> Rows:
+    return slots_work(stages_work(te_func), len(list(func.block.ops)))
+
+
+def _draft(
+    func: FuncOp,
+    target: Target,
+    sources: str,
+    form: _Form,
+    schedule: Schedule,
+    tir_func: tir.PrimFuncOp,
+    *,
+    refusal: str = "",
+    decisions: Decisions | None = None,
+) -> Draft:
+    symbol = tir_func.sym_name.data
     tir_text, lines = print_with_lines(tir_func)
-    counts["tir"] = _count([tir_func])
+    counts = {"te": form.ops, "tir": _count([tir_func])}
     low = convert(tir_func, lines, flush=flushes(target.triple))
     counts["llvm"] = _count(list(low.module.body.block.ops))
     return Draft(
@@ -117,13 +200,15 @@ def draft_kernel(
         tir=tir_text,
         lines=line_table(tir_text, lines),
         places=own_lines(tir_text, lines),
-        te=te_text,
+        te=form.text,
         schedule=printed(schedule.sequence),
         decisions=dict(decisions or {}),
         llvm=emit_module(low.module, lines=low.lines, source=os.path.join(sources, source_name(symbol)), target=target),
         ops={level: count[0] for level, count in counts.items()},
         located={level: count[1] for level, count in counts.items()},
-        work=slots_work(work, len(list(func.block.ops))),
+        work=form.work,
+        growth=form.growth,
+        typical=form.typical,
         sizes=len(sizes_of(func)),
         sites=tuple(
             (site.buffer, tuple(int(slot[1:]) for slot in site.layers if slot.startswith("#")))

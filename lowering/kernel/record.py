@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..llvm_to_native.compile import Native
+from .work import Rows
 
 
 def source_name(symbol: str) -> str:
@@ -37,8 +38,12 @@ class Draft:
     """Ops per level te, tir and llvm."""
     located: dict[str, int]
     """The number of those that have a slot."""
-    work: tuple[tuple[int, int], ...]
+    work: Rows
     """Per slot the operations and bytes that its op is worth (see work.py)."""
+    growth: Rows
+    """Per slot what is added to these for each unit of its size; empty unless it serves a family (see families.py)."""
+    typical: int
+    """The size that `work` is of, of a family's kernel."""
     sites: tuple[tuple[str, tuple[int, ...]], ...]
     """The accesses tested at run time (see tir-instrument-bound-checkers): buffer and slots by number."""
     sizes: int

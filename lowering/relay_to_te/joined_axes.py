@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import prod
 from types import MappingProxyType
 from typing import cast
 
@@ -18,9 +17,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import te
 from ...dialects.affine import FAR, ZERO, Linear, Range, bounds, flatten, linear, simplify, substitute
-from ...dialects.sizes import proves, same
-from ...dialects.sizes.kernel import affine_map
-from ...dialects.sizes.types import tensor_of
+from ...dialects.sizes import Size, SizeExpr, product, proves, same
+from ...dialects.sizes.kernel import affine_map, dense, shape_map
+from ...dialects.sizes.types import extents_of, tensor_of
 from ...dialects.te.types import INDEX
 from ...provenance.span import fuse
 from .stages import JOINED
@@ -54,7 +53,7 @@ class _Joining:
             *(result for compute in self.computes for result in compute.results),
         ]
         self.single: dict[SSAValue, set[int]] = {
-            tensor: {dim for dim, extent in enumerate(_shape(tensor)) if extent == 1} for tensor in self.tensors
+            tensor: {dim for dim, extent in enumerate(_shape(tensor)) if same(extent, 1)} for tensor in self.tensors
         }
         self.apart = set[_Pair]()
         self.links = dict[_Pair, set[_Pair]]()
@@ -82,7 +81,7 @@ class _Joining:
 
     def singles(self, compute: te.ComputeOp) -> set[int]:
         """The axes of a compute that go."""
-        reduced = [compute.rank + i for i, extent in enumerate(compute.reduce_shape) if extent == 1]
+        reduced = [compute.rank + i for i, extent in enumerate(compute.reduce_shape) if same(extent, 1)]
         if reduced and len(reduced) == len(compute.reduce_shape):
             reduced = reduced[1:]
         return self.single[compute.results[0]] | set(reduced)
@@ -96,7 +95,16 @@ class _Joining:
         gone = self.singles(compute)
         return [axis for axis in range(len(compute.block.args)) if axis not in gone]
 
+    def _kept(self, of: SSAValue | te.ComputeOp) -> list[int]:
+        return self.axes(of) if isinstance(of, te.ComputeOp) else self.dims(of)
+
     def _find_pairs(self) -> None:
+        # A size that a call decides is an axis of its own.
+        for of, extents in [(of, _shape(of)) for of in self.tensors] + [(of, _extents(of)) for of in self.computes]:
+            for number, extent in enumerate(extents):
+                if isinstance(extent, SizeExpr):
+                    before = [other for other in self._kept(of) if other < number]
+                    self.apart |= {(of, number), *((of, other) for other in before[-1:])}
         for compute in self.computes:
             axes, values = self.axes(compute), _values(compute)
             for a, b in pairwise(axes):
@@ -120,17 +128,20 @@ class _Joining:
         for d, e in pairwise(self.dims(read.tensor)):
             first, second = exprs[d], exprs[e]
             axis = before.get(second.position) if isinstance(second, AffineDimExpr) else None
+            extent = shape[e]
+            if isinstance(extent, SizeExpr):
+                continue
             if (
                 axis is not None
                 and isinstance(second, AffineDimExpr)
-                and extents[second.position] == shape[e]
+                and same(extents[second.position], extent)
                 and axis in first.used_dims()
-                and _is_one(first * shape[e] + second, axis, second.position, ranges)
+                and _is_one(first * extent + second, axis, second.position, ranges)
             ):
                 # Elements that follow one another, from wherever the first of the two begins.
                 self._link((compute, axis), (read.tensor, d))
                 together[axis] = d, e
-            elif not _is_taken_apart(first, second, shape[e], ranges):
+            elif not _is_taken_apart(first, second, extent, ranges):
                 self.apart.add((read.tensor, d))
         self._separate(compute, exprs, ranges, together)
 
@@ -165,7 +176,7 @@ class _Joining:
     def groups(self, of: SSAValue | te.ComputeOp) -> list[list[int]]:
         """The dimensions of a tensor, or the axes of a compute, that become one each."""
         groups: list[list[int]] = []
-        for number in self.axes(of) if isinstance(of, te.ComputeOp) else self.dims(of):
+        for number in self._kept(of):
             if groups and (of, groups[-1][-1]) not in self.apart:
                 groups[-1].append(number)
             else:
@@ -178,12 +189,12 @@ class _Joining:
             extents, groups = _extents(compute), self.groups(compute)
             guarded = any(read.otherwise is not None for read in compute.reads)
             for last in (compute.rank - 1, len(extents) - 1):
-                if last < 0 or (extents[last] % _WHOLE == 0 and not guarded):
+                if last < 0 or (_is_whole(extents[last]) and not guarded):
                     continue
                 if last in self.singles(compute) or any(len(group) > 1 and group[-1] == last for group in groups):
                     return True
         return any(
-            _shape(tensor)[-1] % _WHOLE and len(groups[-1]) > 1
+            not _is_whole(_shape(tensor)[-1]) and len(groups[-1]) > 1
             for tensor in self.tensors
             if (groups := self.groups(tensor))
         )
@@ -192,10 +203,9 @@ class _Joining:
 def join_axes(func: te.FuncOp) -> None:
     """Join neighbouring axes, in place, where rows of vectors gain by it.
 
-    Nothing in a function with stages that are no computes, or whose schedule wants the axes that they have, nor in one
-    whose sizes a call decides.
+    Nothing in a function with stages that are no computes, or whose schedule wants the axes that they have.
     """
-    if func.sizes is not None or not all(isinstance(op, te.ComputeOp | te.ReturnOp) for op in func.block.ops):
+    if not all(isinstance(op, te.ComputeOp | te.ReturnOp) for op in func.block.ops):
         return
     tags = [compute.attributes.get("tag") for compute in func.computes]
     if any(isinstance(tag, StringAttr) and tag.data not in _TAGS for tag in tags):
@@ -210,7 +220,7 @@ def _apply(joining: _Joining) -> None:
     types: dict[SSAValue, Attribute] = {}
     for tensor in joining.tensors:
         shape, element = _shape(tensor), cast("TensorType[Attribute]", tensor.type).element_type
-        types[tensor] = tensor_of(element, [prod(shape[dim] for dim in group) for group in joining.groups(tensor)])
+        types[tensor] = tensor_of(element, [product(shape[dim] for dim in group) for group in joining.groups(tensor)])
     for compute in joining.computes:
         _rewrite(compute, joining)
     for argument in func.block.args:
@@ -258,7 +268,7 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
     computed = list(values)[len(old) :]
     stands += [AffineDimExpr(len(groups) + number) for number in range(len(computed))]
     new += computed
-    sizes = [prod(extents[axis] for axis in group) for group in groups]
+    sizes = [product(extents[axis] for axis in group) for group in groups]
     ranges: tuple[Range, ...] = (*((0, size - 1) for size in sizes), *[(-FAR, FAR)] * len(computed))
     for op in list(block.ops):
         if isinstance(op, te.ReadOp):
@@ -282,8 +292,10 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
         else:
             del compute.attributes["axis"], compute.attributes["tag"]
     data = sum(group[0] < rank for group in groups)
-    compute.properties["extents"] = DenseArrayBase.from_list(i64, sizes[:data])
-    compute.properties["reduce_extents"] = DenseArrayBase.from_list(i64, sizes[data:])
+    compute.properties["extents"] = DenseArrayBase.from_list(i64, dense(sizes[:data]))
+    compute.properties["reduce_extents"] = DenseArrayBase.from_list(i64, dense(sizes[data:]))
+    if (open_sizes := shape_map(sizes)) is not None:
+        compute.properties["sizes"] = open_sizes
 
 
 def _set_map(
@@ -298,17 +310,21 @@ def _set_map(
     op.operands = [*leading, *(axes[axis] for axis in used)]
 
 
-def _strides(extents: Sequence[int]) -> tuple[int, ...]:
-    return tuple(prod(extents[i + 1 :]) for i in range(len(extents)))
+def _strides(extents: Sequence[Size]) -> tuple[Size, ...]:
+    return tuple(product(extents[i + 1 :]) for i in range(len(extents)))
 
 
-def _shape(tensor: SSAValue) -> tuple[int, ...]:
-    return cast("TensorType[Attribute]", tensor.type).get_shape()
+def _is_whole(extent: Size) -> bool:
+    return same(extent % _WHOLE, 0)
 
 
-def _extents(compute: te.ComputeOp) -> tuple[int, ...]:
-    """The extents of all axes, which are numbers here."""
-    return cast("tuple[int, ...]", (*compute.shape, *compute.reduce_shape))
+def _shape(tensor: SSAValue) -> tuple[Size, ...]:
+    return extents_of(cast("TensorType[Attribute]", tensor.type))
+
+
+def _extents(compute: te.ComputeOp) -> tuple[Size, ...]:
+    """The extents of all axes."""
+    return (*compute.shape, *compute.reduce_shape)
 
 
 def _ranges(compute: te.ComputeOp, count: int) -> tuple[Range, ...]:
@@ -335,7 +351,9 @@ def _is_one(expr: AffineExpr, a: int, b: int, ranges: tuple[Range, ...]) -> bool
     used = expr.used_dims()
     if a not in used and b not in used:
         return True
-    extent, count = cast(int, ranges[b][1]) + 1, cast(int, ranges[a][1]) + 1
+    extent, count = ranges[b][1] + 1, ranges[a][1] + 1
+    if not isinstance(extent, int) or not isinstance(count, int):
+        return False
     dims: list[AffineExpr] = [AffineDimExpr(number) for number in range(len(ranges))]
     dims[b] = dims[b] - dims[a] * extent
     wide = (*ranges[:b], (0, extent * count - 1), *ranges[b + 1 :])

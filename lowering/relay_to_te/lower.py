@@ -80,7 +80,7 @@ CASTS = (CastLikeOp, CastOp, CopyOp, DequantizeOp, QuantizeOp, ReinterpretOp)
 
 
 def lower_function(func: FuncOp) -> TeFuncOp:
-    """The te.func of a primitive relay function, with its name.
+    """The te.func of a primitive relay function, with its name; of a function of known sizes with joined axes.
 
     Raises VerifyException for operators that have no lowering; inference passes rewrite those before.
     """
@@ -98,7 +98,8 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     out.location = func.location
     if func.block.last_op is not None:
         out.return_op.location = func.block.last_op.location
-    join_axes(out)
+    if not sizes:
+        join_axes(out)
     return out
 
 

@@ -11,7 +11,7 @@ from whence.lowering.kernel.slots import anonymous
 from whence.lowering.kernel.space import kernel_space
 from whence.lowering.kernel.tuned import workload_key
 from whence.lowering.llvm_to_native.target import Target
-from whence.planning.build import primitive_functions
+from whence.planning.kernels import primitive_functions
 from whence.tuning.record import Record, compiler_key, machine_key
 
 HERE = Target.native()

@@ -119,6 +119,8 @@ def _artifact(function: Exported) -> Artifact:
         ops={},
         located={},
         work=(),
+        growth=(),
+        typical=0,
         sites=(),
         sizes=0,
         refusal="",
