@@ -104,8 +104,8 @@ def compile_whole(module: ModuleOp, opt_level: int) -> Times:
         for one in relay_pipeline(opt_level):
             clock(one.name, lambda one=one: run_passes(module, [one], ledger=ledger))
     off = KernelCache(enabled=False)
-    kernels, kernel_of, _ = clock("kernels", lambda: compile_kernels(module, target, off, _silent))
-    assembly = clock("assemble", lambda: assemble(module, kernels, kernel_of))
+    kernels, kernel_of, _, sizes = clock("kernels", lambda: compile_kernels(module, target, off, _silent))
+    assembly = clock("assemble", lambda: assemble(module, kernels, kernel_of, kernel_sizes=sizes))
     main = clock("main program", lambda: main_program(assembly))
     text = clock("main text", lambda: emit_module(main, target=target))
     clock("main native", lambda: compile_text(text, target))
