@@ -33,7 +33,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def dense_block(layers: int, kernel: int = 1, pixels: int = _PIXELS) -> bytes:
     """A densely connected block: each layer reads all channels before it, and adds `_GROWTH`."""
     nodes: list[str] = []
-    values: dict[str, NDArray[np.float32]] = {}
+    values: dict[str, NDArray[Any]] = {}
     rng, channels, x = np.random.default_rng(0), 32, "x"
     for layer in range(layers):
         values[f"w{layer}"] = rng.standard_normal((_GROWTH, channels, kernel, kernel), np.float32) / 8
@@ -63,7 +63,8 @@ def test_convolutions_over_more_and_more_channels_are_one_kernel():
     sizes = [call.run.sizes for call in shared.artifact.calls if "conv2d" in call.name]
     assert sorted(sizes) == [(2,), (4,), (6,), (8,), (10,)]
     x = np.random.default_rng(1).standard_normal((1, 32, _PIXELS, _PIXELS), np.float32)
-    (expected,) = ort.InferenceSession(model).run(None, {"x": x})
+    session: Any = ort.InferenceSession(model)
+    (expected,) = session.run(None, {"x": x})
     np.testing.assert_allclose(shared(x), expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(shared(x), own(x))
 
