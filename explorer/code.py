@@ -14,9 +14,8 @@ from xdsl.dialects.builtin import LocationAttr
 from ..dialects.relay.core import FuncOp
 from ..dialects.te import ComputeOp
 from ..lowering.external.kernel import ExternalKernel
-from ..lowering.kernel.record import Kernel
+from ..lowering.kernel.record import Kernel, Rows
 from ..lowering.kernel.slots import anonymous, slots_of
-from ..lowering.kernel.work import Rows
 from ..lowering.llvm_to_native.assembly import LOCATION, Instruction, instructions, line_of_all
 from ..lowering.llvm_to_native.compile import optimized_text
 from ..lowering.llvm_to_native.fitting import fits

@@ -31,9 +31,9 @@ from ..tir_to_llvm.float_mode import flushes
 from .families import Family
 from .few_rows import lower_scheduled
 from .printing import line_table, own_lines, print_with_lines, printed
-from .record import Draft, source_name
+from .record import Draft, Rows, source_name
 from .sizes import sizes_of
-from .work import Rows, slots_work, stages_work
+from .work import slots_work, stages_work
 
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..llvm_to_native.compile import Native
-from .work import Rows
+
+Rows: TypeAlias = "tuple[tuple[int, int], ...]"
+"""Per slot the operations and bytes that its op is worth."""
 
 
 def source_name(symbol: str) -> str:

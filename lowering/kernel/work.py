@@ -7,7 +7,7 @@ is not in it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
@@ -15,9 +15,6 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.te import ComputeOp, FuncOp, ReturnOp
 from ...te.schedule.counts import Access, body_of, touched_bytes
 from .slots import slots_of
-
-Rows: TypeAlias = "tuple[tuple[int, int], ...]"
-"""Per slot the operations and bytes that its op is worth."""
 
 
 class Work(NamedTuple):
