@@ -52,6 +52,11 @@ from .statements import AssertOp as AssertOp
 from .statements import ConditionOp as ConditionOp
 from .statements import DeclBufferOp as DeclBufferOp
 from .statements import WhileOp as WhileOp
+from .tiles import TileConfigOp as TileConfigOp
+from .tiles import TileDotOp as TileDotOp
+from .tiles import TileLoadOp as TileLoadOp
+from .tiles import TileStoreOp as TileStoreOp
+from .tiles import TileZeroOp as TileZeroOp
 
 Tir = Dialect(
     "tir",
@@ -83,6 +88,11 @@ Tir = Dialect(
         DotBf16Op,
         WidenPairsOp,
         JoinBytesOp,
+        TileConfigOp,
+        TileZeroOp,
+        TileLoadOp,
+        TileDotOp,
+        TileStoreOp,
     ],
     [BufferType],
 )

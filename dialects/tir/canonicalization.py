@@ -17,12 +17,10 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder
 
 from ...provenance.rewrite import Located
 from ..sizes import same
-from .access import INDEX, IndexOp, LoadOp, StoreOp, index_ranges
+from .access import INDEX, IndexOp, LoadOp, index_ranges
 from .control import ForOp, IfOp
-from .index_maps import Mapped, SimplifiedMaps, View, simplify_maps, update, view
+from .index_maps import LEADING, Mapped, SimplifiedMaps, View, simplify_maps, update, view
 from .lanes import SelectOp, lanes
-from .masked import MaskedLoadOp, MaskedStoreOp, MaskOp
-from .prefetch import PrefetchOp
 
 
 def _simplified(op: Mapped | IfOp) -> tuple[View, SimplifiedMaps]:
@@ -133,6 +131,6 @@ class SelectFolder(HasFolder):
                 return None
 
 
-for _type in (LoadOp, StoreOp, MaskedLoadOp, MaskedStoreOp, MaskOp, PrefetchOp, IndexOp, IfOp, ForOp):
+for _type in (*LEADING, ForOp):
     _type.traits.add_trait(_Patterns())
 SelectOp.traits.add_trait(SelectFolder())

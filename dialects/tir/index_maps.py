@@ -18,18 +18,19 @@ from .access import UNBOUNDED, IndexOp, LoadOp, StoreOp
 from .control import ForOp, IfOp
 from .masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from .prefetch import PrefetchOp
+from .tiles import TileLoadOp, TileStoreOp
 
 Reader: TypeAlias = LoadOp | MaskedLoadOp
 
 Writer: TypeAlias = StoreOp | MaskedStoreOp
 
-Touch: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp
+Touch: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp | TileLoadOp | TileStoreOp
 """The ops that name a place in a buffer."""
 
-Mapped: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp | IndexOp | MaskOp
+Mapped: TypeAlias = Touch | IndexOp | MaskOp
 """The ops that compute something from indices."""
 
-Access: TypeAlias = LoadOp | MaskedLoadOp | StoreOp | MaskedStoreOp | PrefetchOp | IndexOp | MaskOp | IfOp
+Access: TypeAlias = Mapped | IfOp
 """The ops that hold an index map."""
 
 Ranges: TypeAlias = dict[SSAValue, Range]
@@ -41,6 +42,8 @@ LEADING: dict[type[Operation], int] = {
     MaskedLoadOp: 2,
     MaskedStoreOp: 3,
     PrefetchOp: 1,
+    TileLoadOp: 1,
+    TileStoreOp: 1,
     IfOp: 0,
     IndexOp: 0,
     MaskOp: 0,

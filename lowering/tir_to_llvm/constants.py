@@ -19,7 +19,7 @@ ASSERT_FAILED = "whence_assert_failed"
 """`void (ptr message)` of the runtime: told of an assertion that does not hold, by a zero-terminated text."""
 
 
-def _address(ctx: Lowering, value: Attribute, element: Attribute, count: int) -> SSAValue:
+def address(ctx: Lowering, value: Attribute, element: Attribute, count: int) -> SSAValue:
     """The address of a constant of the module, 64-byte aligned."""
     name = f"{ctx.symbol}_const{len(ctx.globals)}"
     type_ = llvm.LLVMArrayType(count, element)
@@ -33,7 +33,7 @@ def _alloc_const(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocConstOp)
     type_ = buffer_of(op.result)
     with ctx.hoisted(ctx.frame.scopes[0]):
-        pointer = _address(ctx, op.value, memory_type(type_.element_type), cast(int, type_.size))
+        pointer = address(ctx, op.value, memory_type(type_.element_type), cast(int, type_.size))
     ctx.frame.places[op.result] = Place(pointer, aligned=True, readonly=True)
 
 
@@ -45,7 +45,7 @@ def _assert(ctx: Lowering, op: Operation) -> None:
     ctx.branch_if(ctx.get(op.condition), holds, fails)
     ctx.start(fails)
     ctx.extern(ASSERT_FAILED, (PTR,), VOID)
-    ctx.call(ASSERT_FAILED, (_address(ctx, StringAttr(text), i8, len(text.encode())),))
+    ctx.call(ASSERT_FAILED, (address(ctx, StringAttr(text), i8, len(text.encode())),))
     ctx.give_back()
     ctx.emit(llvm.ReturnOp, ())
     ctx.start(holds)

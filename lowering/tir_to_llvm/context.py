@@ -54,7 +54,9 @@ class Lowering(LLVMBuilder):
             handler(self, op)
 
     def give_back(self) -> None:
-        """Free what the current function took."""
+        """Free what the current function took, and release the tiles that it configured."""
+        if self.frame.tiles is not None:
+            self.intrinsic("llvm.x86.tilerelease", (), None)
         for pointer in reversed(self.frame.heap):
             self.extern("free", (PTR,), VOID)
             self.call("free", (pointer,))

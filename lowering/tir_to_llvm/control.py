@@ -10,13 +10,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.llvm_ext import UNROLL
 from ...dialects.sizes import Size, same
-from ...dialects.tir import ForOp, IfOp, WhileOp
+from ...dialects.tir import ForOp, IfOp, TileConfigOp, WhileOp
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.walk import walk
 from .builder import NO_FLAGS
 from .context import Handler, Lowering
 from .frame import Place, Scope
 from .indexing import Indices
+from .tiles import configure
 from .types import PTR, VOID
 
 PARALLEL_FOR = "whence_parallel_for"
@@ -239,6 +240,12 @@ def _worker(ctx: Lowering, op: ForOp, name: str, captured: Sequence[SSAValue], c
             owner = outer.values[value].owner
             assert isinstance(owner, llvm.ConstantOp)
             frame.values[value], frame.depths[value] = ctx.constant(owner.value, owner.result.type), 0
+        configurations = [inner for inner in walk(op) if isinstance(inner, TileConfigOp)]
+        if len(configurations) == 1:
+            # Once for all passes of the thread: it takes as long as a hundred vectors.
+            ctx.place(configurations[0])
+            configure(ctx, configurations[0])
+            ctx.place(op)
         _loop(ctx, op, begin, end)
         ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())

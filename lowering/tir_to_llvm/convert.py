@@ -26,6 +26,7 @@ from .lanes import LANES
 from .masked import MASKED
 from .math_ops import MATH
 from .memory import MEMORY
+from .tiles import TILES
 from .types import PTR, VOID, memory_type, register_type
 from .vectors import VECTORS
 
@@ -119,5 +120,6 @@ _HANDLERS: dict[type[Operation], Handler] = {
     **VECTORS,
     **LANES,
     **DOTS,
+    **TILES,
     CallExternOp: _call_extern,
 }

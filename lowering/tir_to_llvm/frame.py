@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects import llvm
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Frame:
     """The sizes of the kernel."""
     heap: list[SSAValue] = field(default_factory=lambda: list[SSAValue]())
     """Memory of open sizes that the function took, and gives back at its end."""
+    tiles: Operation | None = None
+    """The configuration of tiles that was emitted last; the end of the function releases them."""
     constants: dict[object, SSAValue] = field(default_factory=lambda: dict[object, SSAValue]())
 
     @property

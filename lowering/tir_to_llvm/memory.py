@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Floa
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affine import Linear
-from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, buffer_of, element_bytes
+from ...dialects.tir import AllocOp, IndexOp, LoadOp, StoreOp, TileLoadOp, TileStoreOp, buffer_of, element_bytes
 from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp
 from ...dialects.tir.prefetch import PrefetchOp
 from ...provenance.diagnostics import fail
@@ -32,7 +32,7 @@ from .types import (
 
 SPARE = 128
 """Bytes behind a local buffer of a size that only a call knows: whole vectors at its end lie in what is its own."""
-Touched: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp
+Touched: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp | TileLoadOp | TileStoreOp
 
 
 class Access:

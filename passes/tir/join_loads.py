@@ -32,7 +32,7 @@ class JoinLoads(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: JoinBytesOp, rewriter: PatternRewriter, /) -> None:
         loads = [value.owner for value in op.operands if isinstance(value.owner, LoadOp)]
-        apart = _distance(loads) if len(loads) == _BYTES else None
+        apart = distance(loads) if len(loads) == _BYTES else None
         if apart is None or _is_written_between(loads, op):
             return
         first = loads[0]
@@ -58,7 +58,7 @@ class JoinLoads(RewritePattern):
                 rewriter.erase(load)
 
 
-def _distance(loads: Sequence[LoadOp]) -> int | None:
+def distance(loads: Sequence[LoadOp]) -> int | None:
     """Return how far each load is from the one before, in elements; None where they are not alike."""
     first = loads[0]
     strides, distance = buffer_of(first.buffer).strides, None

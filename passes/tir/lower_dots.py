@@ -177,7 +177,7 @@ class DotOfBytes(RewritePattern):
         rewriter.replace(op, ops, [add(arith.AddiOp, *halves)])
 
 
-def _half(value: SSAValue) -> LoadOp | None:
+def half_load(value: SSAValue) -> LoadOp | None:
     """The load of the 16 bits that a word is made of."""
     bits = value.owner.operands[0].owner if isinstance(value.owner, arith.ExtSIOp) else None
     load = bits.operands[0].owner if isinstance(bits, arith.BitcastOp) else None
@@ -197,7 +197,7 @@ class WordOfNeighbours(RewritePattern):
         lower, upper = op.lhs.owner, op.rhs.owner
         if op.result.type != i32 or not isinstance(lower, arith.AndIOp) or not isinstance(upper, arith.ShLIOp):
             return
-        first, second = _half(lower.lhs), _half(upper.lhs)
+        first, second = half_load(lower.lhs), half_load(upper.lhs)
         if (number_of(lower.rhs), number_of(upper.rhs)) != (0xFFFF, 16) or first is None or second is None:
             return
         if first.buffer is not second.buffer or tuple(first.indices) != tuple(second.indices):

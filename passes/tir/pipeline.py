@@ -40,11 +40,13 @@ from . import (
     lower_block,
     lower_intrin,
     lower_match_buffer,
+    lower_tiles,
     narrow_datatype,
     remove_no_op,
     rewrite_unsafe_select,
     simplify,
     storage_rewrite,
+    tile_products,
     transpose_loads,
     unroll,
     vectorize,
@@ -131,6 +133,17 @@ def _instructions(machine: Machine) -> dict[str, Any]:
     }
 
 
+def _tile(machine: Machine, func: PrimFuncOp) -> None:
+    """Tile what the machine has registers for."""
+    has = {"bf16": machine.amx_bf16, "u8s8": machine.amx_int8}
+    tile_products.run(func, frozenset(kind for kind, there in has.items() if there))
+
+
+def _lower_tiles(machine: Machine, func: PrimFuncOp) -> None:
+    if not machine.tiles or _option("lower_tiles"):
+        lower_tiles.run(func)
+
+
 def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
     """The steps for a machine in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
     return (
@@ -162,6 +175,8 @@ def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
             Step("tir-hoist-if-then-else", hoist_if_then_else.run),
         ),
         (
+            Step("tir-tile-products", partial(_tile, machine)),
+            Step("tir-lower-tiles", partial(_lower_tiles, machine)),
             Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
             # Last, so that no other pass walks over what it writes.
             Step("tir-lower-intrin", partial(lower_intrin.run, **_instructions(machine))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tir import CallExternOp
+from ....dialects.tir import CallExternOp, TileStoreOp
 from ....dialects.tir.index_maps import Writer
 
 DIVISIONS = (
@@ -22,4 +22,6 @@ DIVISIONS = (
 
 def writes(op: Operation, buffer: SSAValue) -> bool:
     """Return whether `op` writes the buffer, or calls a function that may."""
-    return (isinstance(op, Writer) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)
+    if isinstance(op, Writer | TileStoreOp):
+        return op.buffer is buffer
+    return isinstance(op, CallExternOp) and buffer in op.operands
