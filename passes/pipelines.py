@@ -8,6 +8,7 @@ from typing import Any
 
 from xdsl.passes import ModulePass
 
+from ..dialects.tir.tiles import WORD, WORDS
 from ..provenance.diagnostics import message
 from ..support.context import PassContext
 from ..support.errors import PipelineError
@@ -72,12 +73,17 @@ _LAYOUTS = "relay-alter-op-layout"
 _EXACT_AT_0 = ("relay-simplify-expr", "relay-simplify-expr-post-alter-op")
 """Passes that round nothing otherwise at level 0."""
 
+_ROW = WORDS * WORD
+"""The bytes in a row of a tile: as many channels of a pixel as it can hold lie side by side."""
+
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {
         "lanes": machine.channel_block,
         "vector": machine.lanes(),
-        "bytes": 4 if machine.vnni else 2,
+        "bytes": 4 if machine.vnni or machine.amx_int8 else 2,
         "halves": int(machine.fma_f16),
+        "tile_bf16": _ROW // 2 if machine.amx_bf16 else 0,
+        "tile_int8": _ROW if machine.amx_int8 else 0,
     },
 }
 """Pass name -> its options for a machine."""

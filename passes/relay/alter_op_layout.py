@@ -29,10 +29,12 @@ from ...dialects.relay.nn import (
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.pairs import PackPairsOp
+from ...dialects.relay.qnn_products import Conv2DOp as QuantizedConv2DOp
 from ...dialects.relay.transform import LayoutTransformOp, PadOp, StridedSliceOp
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
+from ...provenance.walk import walk
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
 from ...syntax.relay.op_attrs import ALTER_LAYOUT, operators_with
@@ -48,7 +50,7 @@ from .blocking import (
     moved,
     panel_width,
 )
-from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
+from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense, is_depthwise
 from .sink_layouts import is_other, sinking
 
 _STEPS = 32
@@ -210,6 +212,8 @@ class AlterOpLayoutPass(ModulePass):
     vector: the floats of a vector, which the machine says, too; where no block is whole vectors, it fills them best.
     halves: 1 where the machine multiplies and adds float16.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
+    tile_bf16, tile_int8: the channels in a block where the machine multiplies tiles of bfloat16, or of bytes, and the
+    module has convolutions of such; of bytes only if none of them is depthwise, as these pack neighbours in a row.
 
     ```mlir
     %w = relay.constant @w : tensor<32x16x1x1xf32> loc("w")
@@ -234,18 +238,35 @@ class AlterOpLayoutPass(ModulePass):
     vector: int = CHANNEL_BLOCK
     bytes: int = 2
     halves: int = 0
+    tile_bf16: int = 0
+    tile_int8: int = 0
+
+    def _lanes(self, module: ModuleOp) -> tuple[int, int]:
+        """The most channels in a block of floats, and of quantized numbers, in a module."""
+        floats = quantized = self.lanes
+        convs = (
+            [op for op in walk(module) if isinstance(op, Conv | QuantizedConv2DOp)]
+            if self.tile_bf16 or self.tile_int8
+            else []
+        )
+        if any(isinstance(op, Conv) and _computes(op, *op.operands[:2]) == bf16 for op in convs):
+            floats = self.tile_bf16 or floats
+        if not any(isinstance(op, QuantizedConv2DOp) and is_depthwise(op) for op in convs):
+            quantized = self.tile_int8 or quantized
+        return floats, quantized
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name, number in (("lanes", self.lanes), ("vector", self.vector)):
             if number < 1:
                 raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
+        lanes, quantized_lanes = self._lanes(op)
         own = [
-            BlockConv(self.lanes, min(self.vector, self.lanes), op),
+            BlockConv(lanes, min(self.vector, lanes), op),
             PackDense(self.lanes, self.halves, op),
             PackDenseBits(self.lanes, op),
         ]
         packing = (self.lanes, self.bytes, op)
-        quantized = [BlockQuantizedConv2D(*packing, self.vector), PackQuantizedDense(*packing)]
+        quantized = [BlockQuantizedConv2D(quantized_lanes, *packing[1:], self.vector), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]
         permutations: set[Operation] = set()
         if chosen := operators_with(ALTER_LAYOUT):

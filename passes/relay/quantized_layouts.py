@@ -109,6 +109,11 @@ def _per_output(work: _Blocking, zero_point: SSAValue, rank: int) -> SSAValue:
     return zero_point if own in ((), (1,)) else work.add(ReshapeOp, zero_point, newshape=(*own, *[1] * (rank - 1)))
 
 
+def is_depthwise(op: Conv2DOp) -> bool:
+    """Return whether a convolution on NCHW has a group for each channel, and for each output."""
+    return op.signature.int("groups") == shape_of(op.data)[1] == shape_of(op.weight)[0]
+
+
 @dataclass
 class BlockQuantizedConv2D(RewritePattern):
     """`qnn.conv2d` on NCHW of a constant weight becomes a convolution on blocks of at most `lanes` channels.
@@ -129,7 +134,7 @@ class BlockQuantizedConv2D(RewritePattern):
             return
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
-        depthwise = groups == channels == outputs
+        depthwise = is_depthwise(op)
         parts = _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
         if depthwise and not self._fills_words(op, channels):
             parts = 2

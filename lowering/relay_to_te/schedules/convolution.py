@@ -22,6 +22,7 @@ from .common import PARTITION_HINT, Scheduling, passes
 from .convolution_cost import Padding, coefficients, convolution_cost, window_cost
 from .reduction import lane_sums, place_lane_sums
 from .terms import LONGEST, divisors, term_counts, write_out
+from .tile_products import schedule_convolution, takes_tiles
 from .tiles import counted, pixel_tile, pixel_tiles, pixels_fit, row_tile, row_tiles
 
 _FEW_SUMS = 16
@@ -60,6 +61,9 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     by_pixel = len(inner.axes) < len(host.leaf)
     if by_pixel:
         columns, rows = host.fuse(*rows, columns), []
+    if takes_tiles(work, inner, columns.extent, lanes.extent):
+        schedule_convolution(work, host, inner, (*rows, columns))
+        return
     per_pixel = work.vectors(host, lanes.extent)
     fused = isinstance(inner.compute.result.type.element_type, AnyFloat)
     closed, count = isinstance(columns.extent, int), known(channels.extent)

@@ -14,6 +14,7 @@ from ....dialects.relay.matmul import FEW_ROWS, LONG_ROW
 from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known
 from ....dialects.tir import element_bytes
+from ....dialects.tir.tiles import WORDS
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
@@ -23,6 +24,7 @@ from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
 from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, shape_of, tag_of
 from .reduction import along_all, lane_sums, place_lane_sums, schedule_reduction
+from .tile_products import sum_in_tiles, takes_tiles, tile_columns, tile_rows
 from .tiles import counted, product_fits, product_tile, product_widths
 
 _UNROLLED = (1, 2, 4, 8)
@@ -103,6 +105,9 @@ def tile(
     batch, rows, columns, extent, usual, row = matrix
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
+    if weights is None and takes_tiles(work, inner, extent, shape_of(inner.compute.reads[-1])[-1] if packed else WORDS):
+        _tile_words(work, host, inner, matrix, size)
+        return
     if packed:
         panel = known(shape_of(inner.compute.reads[-1])[-1])
     elif not isinstance(columns.extent, int):
@@ -174,6 +179,29 @@ def tile(
                 part.reorder(v_outer, data[-2], v_inner)
         else:
             part.vectorize(axis)
+
+
+def _tile_words(work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, size: int | None) -> None:
+    """Products of words in tiles: a panel of columns stays in a cache for all rows.
+
+    for parallel n.outer { for m.outer { acc[m.inner, n.inner] in tiles; for k { acc += .. }; out = acc } }
+    """
+    batch, rows, columns, extent, _ = matrix
+    packed = tag_of(inner) == "dense_pack"
+    width = tile_columns(known(shape_of(inner.compute.reads[-1])[-1])) if packed else 2 * WORDS
+    m_outer, m_inner = host.split(rows, tile_rows(known(extent), width), tail="cut")
+    n_outer, n_inner = host.split(columns, width, tail="round_up" if packed else "cut")
+    host.reorder(*(batch if size is not None else ()), n_outer, m_outer, m_inner, n_inner)
+    inner.compute_at(host, m_outer)
+    sum_in_tiles(inner, inner.axes)
+    if size is not None:
+        # Only a loop that is not shared can be cut.
+        whole = packed or same(columns.extent % n_inner.extent, 0)
+        shared = [*batch, n_outer] if whole else [*batch]
+        if whole and passes(shared) < _PANELS and same(extent % m_inner.extent, 0):
+            shared.append(m_outer)
+        work.parallel(host, shared, size)
+    work.vectorize(host, n_inner, unroll=True)
 
 
 def _register_tile(work: Scheduling, rows: int, panel: int, whole: bool) -> tuple[int, int]:
