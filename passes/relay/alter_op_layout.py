@@ -249,7 +249,7 @@ class AlterOpLayoutPass(ModulePass):
             if self.tile_bf16 or self.tile_int8
             else []
         )
-        if any(isinstance(op, Conv) and _computes(op, *op.operands[:2]) == bf16 for op in convs):
+        if any(_computes(op, op.operands[0], op.operands[1]) == bf16 for op in convs):
             floats = self.tile_bf16 or floats
         if not any(isinstance(op, QuantizedConv2DOp) and is_depthwise(op) for op in convs):
             quantized = self.tile_int8 or quantized

@@ -63,6 +63,7 @@ def _lower_block(block: Block, registers: _Registers) -> None:
 def _buffers(op: TileConfigOp) -> _Registers:
     """Put buffers for registers in the place of their configuration."""
     registers: dict[int, SSAValue] = {}
+    made: list[Operation] = []
     assert op.parent is not None
     for number, shape in enumerate(op.shapes):
         if 0 not in shape:
@@ -71,7 +72,8 @@ def _buffers(op: TileConfigOp) -> _Registers:
             buffer.result.name_hint = f"tile{number}"
             op.parent.insert_op_before(buffer, op)
             registers[number] = buffer.result
-    record("Lower", op, "a buffer stands for each register", [value.owner for value in registers.values()])
+            made.append(buffer)
+    record("Lower", op, "a buffer stands for each register", made)
     op.detach()
     op.erase()
     return registers
@@ -165,10 +167,11 @@ def _move(loops: _Loops, op: TileAccess, register: SSAValue) -> None:
     element = stored_type(type_.element_type)
     row, inner = vector_type(i32, words), vector_type(element, words * WORD // element_bytes(type_.element_type))
     # Rows are neighbours along the last dimension that reaches from one to the next.
-    dim = next(d for d, stride in enumerate(type_.strides) if isinstance(stride, int) and op.rows_apart % stride == 0)
+    strides = {dim: stride for dim, stride in enumerate(type_.strides) if isinstance(stride, int)}
+    dim = next(dim for dim, stride in strides.items() if op.rows_apart % stride == 0)
     point = list(op.map.data.results)
     first = len(op.indices)
-    point[dim] = point[dim] + AffineDimExpr(first) * (op.rows_apart // type_.strides[dim])
+    point[dim] = point[dim] + AffineDimExpr(first) * (op.rows_apart // strides[dim])
     map_, operands = affine_map(first + 1, tuple(point)), [*op.indices, *loops.vars]
     own = (_ROW, _FIRST)
     if isinstance(op, TileLoadOp):

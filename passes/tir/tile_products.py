@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from itertools import product as combinations
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -34,7 +34,7 @@ from ...dialects.tir import (
     element_bytes,
     prim_funcs,
 )
-from ...dialects.tir.index_maps import View, flat_index, view
+from ...dialects.tir.index_maps import Ranges, View, flat_index, view
 from ...dialects.tir.tiles import ROWS, SUMS, TILES, WORDS
 from ...provenance.diagnostics import message
 from ...provenance.span import fuse
@@ -62,7 +62,7 @@ def run(func: PrimFuncOp, kinds: frozenset[str]) -> None:
         del loop.attributes[HINT]
         nest = _nest(loop)
         if nest.kind in kinds:
-            shapes |= _tile(nest)
+            shapes |= _Tiling(nest).replace()
     _configure(func.block, shapes)
 
 
@@ -124,7 +124,7 @@ def _nest(words: ForOp) -> _Nest:
 
 
 def _place(op: LoadOp | StoreOp, loops: Sequence[ForOp]) -> _Place:
-    ranges = {loop.var: loop.bounds for loop in loops}
+    ranges: Ranges = {loop.var: loop.bounds for loop in loops}
     seen = view(op, ranges)
     flat = linear(flat_index(seen.map, buffer_of(op.buffer).strides), seen.ranges)
     factors: dict[SSAValue, int] = {}
@@ -152,28 +152,37 @@ def _data(word: SSAValue) -> LoadOp | None:
     return None
 
 
+class _Tile(NamedTuple):
+    """Some rows, or columns: how many, and the values of loop variables at the first."""
+
+    extent: int
+    values: Mapping[SSAValue, AffineExpr]
+
+
 @dataclass(frozen=True)
 class _Side:
-    """The tiles of an operand: the first row, or column, of each, and the values of the other loops there."""
+    """The tiles of rows, or of columns."""
 
-    along: ForOp
-    tiles: Sequence[tuple[int, int, Mapping[SSAValue, AffineExpr]]]
-    """First, extent, and the values of loop variables."""
+    along: SSAValue | None
+    """The variable of the loop whose passes are rows, or columns; None where there is one."""
+    tiles: Sequence[_Tile]
 
     @staticmethod
-    def of(loops: Sequence[ForOp], along: ForOp, most: int) -> _Side:
+    def of(loops: Sequence[ForOp], along: ForOp | None, most: int) -> _Side:
         others = [loop for loop in loops if loop is not along]
-        extent = _extent(along)
+        extent = 1 if along is None else _extent(along)
         pieces = -(-extent // most)
         cuts = [extent * piece // pieces for piece in range(pieces + 1)]
-        tiles: list[tuple[int, int, Mapping[SSAValue, AffineExpr]]] = []
+        tiles: list[_Tile] = []
         for point in combinations(*(range(_extent(loop)) for loop in others)):
             for first, end in pairwise(cuts):
                 values: dict[SSAValue, AffineExpr] = {
                     loop.var: AffineConstantExpr(at) for loop, at in zip(others, point, strict=True)
                 }
-                tiles.append((first, end - first, {**values, along.var: AffineConstantExpr(first)}))
-        return _Side(along, tiles)
+                if along is not None:
+                    values[along.var] = AffineConstantExpr(first)
+                tiles.append(_Tile(end - first, values))
+        return _Side(None if along is None else along.var, tiles)
 
 
 def _extent(loop: ForOp) -> int:
@@ -198,9 +207,9 @@ def _sides(nest: _Nest) -> tuple[_Side, _Side, list[ForOp], ForOp]:
             (rows if left else columns).append(loop)
     side = next((loop for loop in columns if nest.right.factors[loop.var] == nest.total.factors[loop.var] == 1), None)
     per_word = 4 // element_bytes(buffer_of(nest.left.op.buffer).element_type)
-    if side is None or not rows or nest.left.factors[words.var] != per_word or nest.total.factors[words.var]:
+    if side is None or nest.left.factors[words.var] != per_word or nest.total.factors[words.var]:
         _fail(words, "rows of words side by side, times columns that lie side by side", "others")
-    return _Side.of(rows, rows[-1], ROWS), _Side.of(columns, side, WORDS), terms, words
+    return _Side.of(rows, rows[-1] if rows else None, ROWS), _Side.of(columns, side, WORDS), terms, words
 
 
 def _registers(nest: _Nest, rows: int, columns: int) -> tuple[int, int]:
@@ -213,107 +222,120 @@ def _registers(nest: _Nest, rows: int, columns: int) -> tuple[int, int]:
     _fail(nest.loops[-1], f"tiles for {TILES} registers", f"{rows} of rows times {columns} of columns")
 
 
-def _tile(nest: _Nest) -> dict[Operation, Registers]:
-    """Replace a nest; gives what now stands for it, each op with the registers that it needs."""
-    rows, columns, terms, words = _sides(nest)
-    count = _extent(words)
-    step = largest_divisor(count, WORDS)
-    sums = [(row, column) for row in rows.tiles for column in columns.tiles]
-    lefts, rights = _registers(nest, len(rows.tiles), len(columns.tiles))
-    numbers = range(len(sums)), range(len(sums), len(sums) + lefts), range(len(sums) + lefts, TILES)
-    shapes: dict[int, tuple[int, int]] = {}
+class _Tiling:
+    """The tiles that stand for a nest."""
 
-    def use(number: int, *shape: int) -> int:
-        if shapes.setdefault(number, (shape[0], shape[1])) != shape:
-            _fail(words, "tiles of one shape where they share a register", f"{shapes[number]} and {shape}")
-        return number
+    def __init__(self, nest: _Nest):
+        self.nest = nest
+        self.rows, self.columns, self.terms, self.words = _sides(nest)
+        self.step = largest_divisor(_extent(self.words), WORDS)
+        rows, columns = len(self.rows.tiles), len(self.columns.tiles)
+        sums = rows * columns
+        lefts, rights = _registers(nest, rows, columns)
+        self.kept = lefts == rows
+        """True if all tiles of rows have a register; else all those of columns do."""
+        self.left = [sums + number % lefts for number in range(rows)]
+        self.right = [sums + lefts + number % rights for number in range(columns)]
+        self.values: dict[SSAValue, AffineExpr] = {}
+        """The variables of the old loops over terms, as expressions of the new ones."""
+        self.vars: list[SSAValue] = []
+        self.body: Block | None = None
+        """The block of the innermost new loop."""
+        self.made: list[Operation] = []
+        """The ops beside the new loops, and the outermost of these."""
 
-    location = nest.product.location
-    made: list[Operation] = []
-    outermost = nest.loops[0]
-    block = outermost.parent
-    assert block is not None
+    def put(self, op: Operation, location: LocationAttr, *, inside: bool = False) -> None:
+        op.location = location
+        if inside and self.body is not None:
+            self.body.add_op(op)
+            return
+        outermost = self.nest.loops[0]
+        assert outermost.parent is not None
+        outermost.parent.insert_op_before(op, outermost)
+        self.made.append(op)
 
-    def put(op: Operation, at: LocationAttr, into: Block | None = None) -> None:
-        op.location = at
-        if into is None:
-            block.insert_op_before(op, outermost)
-            made.append(op)
-        else:
-            into.add_op(op)
-
-    apart = nest.total.factors[rows.along.var]
-    started = _start(nest, [*rows.tiles, *columns.tiles])
-    access: list[tuple[Any, ...]] = []
-    for number, (row, column) in enumerate(sums):
-        shape = row[1], column[1]
-        map_, operands = nest.total.at({**row[2], **column[2]}, ())
-        access.append((use(number, *shape), nest.total.op.buffer, map_, operands, apart, shape))
+    def replace(self) -> dict[Operation, Registers]:
+        """Replace the nest; gives what now stands for it, each op with the registers that it needs."""
+        nest, outermost = self.nest, self.nest.loops[0]
+        started = _start(nest)
+        sums = list(self._sums())
+        for arguments in sums:
+            if started is not None:
+                self.put(TileZeroOp.make(arguments[0], arguments[-1]), started.location)
+            else:
+                self.put(TileLoadOp.make(*arguments), nest.product.location)
+        self._loops()
+        pairs = list(combinations(range(len(self.rows.tiles)), range(len(self.columns.tiles))))
+        # The tiles of one side stay; those of the other come one after the other.
+        for row, column in sorted(pairs, key=lambda pair: pair[1]) if self.kept else pairs:
+            if row == 0:
+                self._load_column(column)
+            if column == 0:
+                self._load_row(row)
+            self._multiply(row, column)
+        for arguments in sums:
+            self.put(TileStoreOp.make(*arguments), nest.total.op.location)
+        record("Tile", outermost, f"{len(sums)} tiles of sums are in registers", self.made)
         if started is not None:
-            put(TileZeroOp.make(number, shape), started.location)
-        else:
-            put(TileLoadOp.make(*access[-1]), location)
-    body: Block | None = None
-    values: dict[SSAValue, AffineExpr] = {}
-    around: list[SSAValue] = []
-    for loop in (*terms, words):
-        extent = _extent(loop) // (step if loop is words else 1)
-        if extent == 1:
-            values[loop.var] = AffineConstantExpr(0)
-            continue
-        new = ForOp.make(extent, "serial", loop.var.name_hint)
-        put(new, loop.location, body)
-        body = new.block
-        values[loop.var] = AffineDimExpr(len(around)) * (step if loop is words else 1)
-        around.append(new.var)
+            drop(started, "Tile", "registers begin with zeros")
+        outermost.detach()
+        outermost.erase()
+        return dict.fromkeys(self.made, self._registers())
 
-    def load(place: _Place, number: int, at: Mapping[SSAValue, AffineExpr], along: SSAValue, *shape: int) -> None:
-        map_, operands = place.at({**values, **at}, around)
-        apart = place.factors[along]
-        put(
-            TileLoadOp.make(use(number, *shape), place.op.buffer, map_, operands, apart, shape), place.op.location, body
-        )
+    def _sums(self) -> Iterator[tuple[int, SSAValue, AffineMap, list[SSAValue], int, tuple[int, int]]]:
+        """The arguments that move each tile of sums."""
+        total, apart = self.nest.total, self._apart(self.nest.total)
+        for number, (row, column) in enumerate(combinations(self.rows.tiles, self.columns.tiles)):
+            map_, operands = total.at({**row.values, **column.values}, ())
+            yield number, total.op.buffer, map_, operands, apart, (row.extent, column.extent)
 
-    def load_left(number: int) -> None:
-        _, extent, at = rows.tiles[number]
-        load(nest.left, numbers[1][number % lefts], at, rows.along.var, extent, step)
+    def _apart(self, place: _Place) -> int:
+        """The distance of the rows of a place; 0 of one row."""
+        return 0 if self.rows.along is None else place.factors[self.rows.along]
 
-    def load_right(number: int) -> None:
-        _, extent, at = columns.tiles[number]
-        load(nest.right, numbers[2][number % rights], at, words.var, step, extent)
+    def _loops(self) -> None:
+        for loop in (*self.terms, self.words):
+            step = self.step if loop is self.words else 1
+            if (extent := _extent(loop) // step) == 1:
+                self.values[loop.var] = AffineConstantExpr(0)
+                continue
+            new = ForOp.make(extent, "serial", loop.var.name_hint)
+            self.put(new, loop.location, inside=True)
+            self.body = new.block
+            self.values[loop.var] = AffineDimExpr(len(self.vars)) * step
+            self.vars.append(new.var)
 
-    def multiply(left: int, right: int) -> None:
-        registers = left * len(columns.tiles) + right, numbers[1][left % lefts], numbers[2][right % rights]
-        shape = rows.tiles[left][1], step, columns.tiles[right][1]
-        put(TileDotOp.make(nest.kind, registers, shape), location, body)
+    def _load(self, place: _Place, register: int, tile: _Tile, apart: int, *shape: int) -> None:
+        map_, operands = place.at({**self.values, **tile.values}, self.vars)
+        load = TileLoadOp.make(register, place.op.buffer, map_, operands, apart, shape)
+        self.put(load, place.op.location, inside=True)
 
-    # The tiles of one side stay; those of the other come one after the other.
-    if lefts == len(rows.tiles):
-        for right in range(len(columns.tiles)):
-            load_right(right)
-            for left in range(len(rows.tiles)):
-                if not right:
-                    load_left(left)
-                multiply(left, right)
-    else:
-        for left in range(len(rows.tiles)):
-            load_left(left)
-            for right in range(len(columns.tiles)):
-                if not left:
-                    load_right(right)
-                multiply(left, right)
-    for arguments in access:
-        put(TileStoreOp.make(*arguments), nest.total.op.location)
-    record("Tile", outermost, f"{len(sums)} tiles of sums are in registers", made)
-    if started is not None:
-        drop(started, "Tile", "registers begin with zeros")
-    outermost.detach()
-    outermost.erase()
-    registers = tuple(shapes.get(number, (0, 0)) for number in range(TILES))
-    return dict.fromkeys(made, registers)
+    def _load_row(self, row: int) -> None:
+        tile, left = self.rows.tiles[row], self.nest.left
+        self._load(left, self.left[row], tile, self._apart(left), tile.extent, self.step)
+
+    def _load_column(self, column: int) -> None:
+        tile, right = self.columns.tiles[column], self.nest.right
+        self._load(right, self.right[column], tile, right.factors[self.words.var], self.step, tile.extent)
+
+    def _multiply(self, row: int, column: int) -> None:
+        registers = row * len(self.columns.tiles) + column, self.left[row], self.right[column]
+        shape = self.rows.tiles[row].extent, self.step, self.columns.tiles[column].extent
+        self.put(TileDotOp.make(self.nest.kind, registers, shape), self.nest.product.location, inside=True)
+
+    def _registers(self) -> Registers:
+        shapes: dict[int, tuple[int, int]] = {}
+        wanted = [(arguments[0], arguments[-1]) for arguments in self._sums()]
+        wanted += [(self.left[at], (tile.extent, self.step)) for at, tile in enumerate(self.rows.tiles)]
+        wanted += [(self.right[at], (self.step, tile.extent)) for at, tile in enumerate(self.columns.tiles)]
+        for register, shape in wanted:
+            if shapes.setdefault(register, shape) != shape:
+                expected = "tiles of one shape where they share a register"
+                _fail(self.words, expected, f"{shapes[register]} and {shape}")
+        return tuple(shapes.get(register, (0, 0)) for register in range(TILES))
 
 
-def _start(nest: _Nest, tiles: Sequence[Any]) -> ForOp | None:
+def _start(nest: _Nest) -> ForOp | None:
     """The loops just before a nest that set all of its sums to 0, and do nothing else."""
     first = nest.loops[0].prev_op
     if not isinstance(first, ForOp):
