@@ -363,22 +363,22 @@ def _start(nest: _Nest) -> ForOp | None:
 
 def _configure(block: Block, shapes: Mapping[Operation, Registers]) -> None:
     """Put configurations before the ops of a block that need them, outside of loops but for those of threads."""
-    current: Registers | None = None
+    current: tuple[Registers, TileConfigOp] | None = None
     for op in list(block.ops):
-        wanted = {shapes[inner] for inner in walk(op) if inner in shapes}
-        parallel = any(isinstance(inner, ForOp) and inner.kind.data == "parallel" for inner in walk(op))
-        if len(wanted) == 1 and not parallel:
-            (registers,) = wanted
-            if registers != current:
-                config = TileConfigOp.make(registers)
-                config.location = fuse([inner.location for inner in walk(op) if inner in shapes])
-                block.insert_op_before(config, op)
-                current = registers
-        elif wanted:
-            for region in op.regions:
+        users = [inner for inner in walk(op) if inner in shapes]
+        wanted = {shapes[user] for user in users}
+        if len(wanted) != 1 or any(isinstance(inner, ForOp) and inner.kind.data == "parallel" for inner in walk(op)):
+            current = None if wanted else current
+            for region in op.regions if wanted else ():
                 for inner in region.blocks:
                     _configure(inner, shapes)
-            current = None
+            continue
+        (registers,) = wanted
+        if current is None or current[0] != registers:
+            current = registers, TileConfigOp.make(registers)
+            block.insert_op_before(current[1], op)
+            current[1].location = users[0].location
+        current[1].location = fuse([current[1].location, *(user.location for user in users)])
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,10 @@ def schedule_convolution(work: Scheduling, host: Stage, inner: Stage, image: Seq
     most = _SIDE * WORDS * (1 if several else _SIDE)
     block = WORDS * largest_divisor(known(lanes.extent) // WORDS, most // WORDS)
     l_outer, l_inner = host.split(lanes, block)
-    c_outer, c_inner = host.split(channels, largest_divisor(known(channels.extent), most // block))
+    compute = inner.compute
+    grouped = any(compute.axes[1] in read.indices for read in compute.reads[:-1])
+    # Of another group, channels have other data.
+    c_outer, c_inner = host.split(channels, 1 if grouped else largest_divisor(known(channels.extent), most // block))
     outside = [n, c_outer, l_outer, *rows]
     host.reorder(*outside, x_outer, *inside, c_inner, l_inner)
     host.parallel(host.fuse(*outside))

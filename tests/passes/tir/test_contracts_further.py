@@ -22,9 +22,11 @@ NAMES = (
     "tir-interleave-stores",
     "tir-loop-partition",
     "tir-lower-intrin",
+    "tir-lower-tiles",
     "tir-narrow-datatype",
     "tir-rewrite-unsafe-select",
     "tir-storage-rewrite",
+    "tir-tile-products",
     "tir-transpose-loads",
     "tir-verify-memory",
 )
@@ -114,6 +116,20 @@ tir.prim_func @f(%a: !tir.buffer<16xf32>, %n: !tir.buffer<4xi32>, %out: !tir.buf
   tir.for unrolled %i in 2 {
     %17 = tir.load %u[%i * 4] : !tir.buffer<16xf32> -> vector<4xf32>
     tir.store %17, %out[%i] stride 2 : vector<4xf32>, !tir.buffer<16xf32>
+  }
+  %s = tir.alloc : !tir.buffer<1x4xi32, local>
+  tir.tile_config rows [1, 0, 0, 0, 0, 0, 0, 0] words [4, 0, 0, 0, 0, 0, 0, 0]
+  tir.tile_zero 0 as [1, 4]
+  tir.tile_store 0, %s[0, 0] step 4 as [1, 4] : !tir.buffer<1x4xi32, local>
+  tir.for %j in 4 {
+    tir.for %k in 2 attributes {"pragma_tiles" = 1 : i64} {
+      %18 = tir.load %s[0, %j] : !tir.buffer<1x4xi32, local> -> i32
+      %19 = tir.load %n[%k] : !tir.buffer<4xi32> -> i32
+      %20 = tir.load %n[%j] : !tir.buffer<4xi32> -> i32
+      %21 = tir.dot4 %19, %20 : i32
+      %22 = arith.addi %18, %21 : i32
+      tir.store %22, %s[0, %j] : i32, !tir.buffer<1x4xi32, local>
+    }
   }
 }
 """

@@ -1,0 +1,197 @@
+"""Products of tiles in kernels: their numbers, as vectors in the order of tiles, and the code for machines with AMX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from reference_runtime import onnxruntime_outputs
+from tiled import tiled
+
+import whence
+from whence.executables.executable import Executable
+from whence.lowering.kernel.record import Kernel
+
+AMX = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids"
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def made(
+    nodes: list[onnx.NodeProto], inputs: Arrays, result: int, weights: Arrays, name: str = "y"
+) -> tuple[ModelProto, Arrays]:
+    given = [
+        helper.make_tensor_value_info(each, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for each, value in inputs.items()
+    ]
+    output = helper.make_tensor_value_info(name, result, None)
+    constants = [numpy_helper.from_array(np.asarray(value), each) for each, value in weights.items()]
+    graph = helper.make_graph(nodes, "tiles", given, [output], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), inputs
+
+
+def halves(*shape: int, seed: int = 0) -> NDArray[np.float32]:
+    """Numbers that bfloat16 has."""
+    draw = np.random.default_rng(seed).standard_normal(shape)
+    return draw.astype(ml_dtypes.bfloat16).astype(np.float32)
+
+
+def conv(shape: tuple[int, ...], outputs: int, kernel: int, **attributes: Any) -> tuple[ModelProto, Arrays]:
+    filters = halves(outputs, shape[1] // attributes.get("group", 1), kernel, kernel, seed=1)
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", kernel_shape=[kernel] * 2, **attributes),
+        helper.make_node("Relu", ["c"], ["y"], "relu"),
+    ]
+    return made(nodes, {"x": halves(*shape)}, TensorProto.FLOAT, {"w": filters, "b": halves(outputs, seed=2)})
+
+
+def dense(rows: int, depth: int, columns: int) -> tuple[ModelProto, Arrays]:
+    nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["g"], "fc"), helper.make_node("Relu", ["g"], ["y"], "relu")]
+    weights = {"w": halves(depth, columns, seed=1), "b": halves(columns, seed=2)}
+    return made(nodes, {"x": halves(rows, depth)}, TensorProto.FLOAT, weights)
+
+
+def batches(batch: int, rows: int, depth: int, columns: int) -> tuple[ModelProto, Arrays]:
+    inputs = {"x": halves(batch, rows, depth), "w": halves(batch, depth, columns, seed=1)}
+    return made([helper.make_node("MatMul", ["x", "w"], ["y"], "product")], inputs, TensorProto.FLOAT, {})
+
+
+FLOATS = {
+    "dense": dense(64, 256, 128),
+    "one row": dense(1, 96, 40),
+    "uneven rows": dense(49, 64, 96),
+    "three tiles of columns": dense(33, 50 * 2, 48),
+    "panels that end early": dense(20, 64, 1000),
+    "single pixels": conv((1, 64, 9, 9), 96, 1),
+    "window": conv((2, 32, 14, 14), 64, 3, pads=[1, 1, 1, 1]),
+    "steps": conv((1, 64, 15, 21), 32, 3, strides=[2, 2], pads=[1, 0, 1, 1]),
+    "dilated groups": conv((1, 64, 12, 40), 64, 3, dilations=[2, 2], group=2),
+    "half blocks": conv((1, 48, 7, 7), 80, 3, pads=[1, 1, 1, 1]),
+    "batches": batches(3, 64, 64, 64),
+    "uneven batches": batches(2, 37, 64, 50),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_bfloat16(name: str):
+    model, inputs = FLOATS[name]
+    with tiled() as target:
+        exe = whence.compile(model, target=target, precision="bf16", audit=True)
+    assert in_tiles(exe)
+    (expected,) = onnxruntime_outputs(model, dict(inputs))
+    np.testing.assert_allclose(exe.run(inputs)["y"], expected, rtol=1e-4, atol=1e-4 * float(np.abs(expected).max()))
+
+
+def in_tiles(exe: Executable) -> list[Kernel]:
+    """The kernels in which buffers stand for registers."""
+    return [kernel for kernel in exe.artifact.kernels if "%tile0 = tir.alloc" in kernel.tir]
+
+
+def numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> NDArray[Any]:
+    info = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def quantized_dense(rows: int, depth: int, columns: int, dtype: str) -> tuple[ModelProto, Arrays]:
+    node = helper.make_node("MatMulInteger", ["x", "w", "zx"], ["y"], "fc")
+    weights = {"w": numbers((depth, columns), "int8", 1), "zx": np.array(7, dtype)}
+    return made([node], {"x": numbers((rows, depth), dtype)}, TensorProto.INT32, weights)
+
+
+def quantized_conv(
+    shape: tuple[int, ...], outputs: int, kernel: int, dtype: str, **attributes: Any
+) -> tuple[ModelProto, Arrays]:
+    filters = numbers((outputs, shape[1] // attributes.get("group", 1), kernel, kernel), "int8", 1)
+    node = helper.make_node("ConvInteger", ["x", "w", "zx"], ["y"], "conv", **attributes)
+    weights = {"w": filters, "zx": np.array(3, dtype)}
+    return made([node], {"x": numbers(shape, dtype)}, TensorProto.INT32, weights)
+
+
+BYTES = {
+    "dense": quantized_dense(64, 256, 128, "uint8"),
+    "signed": quantized_dense(49, 320, 96, "int8"),
+    "odd": quantized_dense(5, 132, 40, "uint8"),
+    "single pixels": quantized_conv((1, 128, 10, 10), 64, 1, "uint8"),
+    "window": quantized_conv((1, 64, 14, 14), 128, 3, "uint8", pads=[1, 1, 1, 1]),
+    "signed steps": quantized_conv((2, 64, 15, 28), 96, 3, "int8", strides=[2, 2], pads=[1, 1, 1, 1]),
+    "groups": quantized_conv((1, 128, 7, 7), 64, 3, "uint8", group=2, pads=[1, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_bytes(name: str):
+    model, inputs = BYTES[name]
+    with tiled() as target:
+        exe = whence.compile(model, target=target, audit=True)
+    assert in_tiles(exe)
+    (expected,) = ReferenceEvaluator(model).run(None, dict(inputs))
+    found = exe.run(inputs)["y"]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, whence.compile(model).run(inputs)["y"])
+
+
+CODE = {
+    "conv": (FLOATS["window"][0], "auto", "tdpbf16ps"),
+    "dense": (FLOATS["dense"][0], "bf16", "tdpbf16ps"),
+    "bytes": (BYTES["window"][0], None, "tdpbusd"),
+}
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_code_of_a_machine_with_tiles(name: str):
+    model, precision, instruction = CODE[name]
+    exe = whence.compile(model, target=AMX, precision=precision)
+    (kernel,) = [kernel for kernel in exe.artifact.kernels if instruction in kernel.assembly]
+    functions = re.split(r"^(?=[a-z]\S+:$)", kernel.assembly, flags=re.MULTILINE)
+    (worker,) = [text for text in functions if instruction in text]
+    lines = [line.strip() for line in worker.splitlines() if not line.startswith("\t.")]
+    # A thread configures once, before the loop over its share, and releases at the end.
+    (configured,) = [at for at, line in enumerate(lines) if line.startswith("ldtilecfg")]
+    assert configured < min(at for at, line in enumerate(lines) if line.startswith(".LBB"))
+    assert [line for line in lines if line in ("tilerelease", "retq")] == ["tilerelease", "retq"]
+    # As many products as loads, in registers throughout.
+    (loop,) = [part for part in re.split(r"^\.LBB\S+:$", worker, flags=re.MULTILINE) if instruction in part]
+    assert loop.count(instruction) == loop.count("tileloadd") == 4
+    line = next(at for at, text in enumerate(kernel.tir.splitlines(), 1) if "tir.tile_dot" in text)
+    why = str(exe.why(kernel.symbol, line))
+    assert f"{instruction} %tmm" in why
+    assert "serves conv" in why or "serves fc" in why
+
+
+@pytest.mark.parametrize("features", ["-amx-tile", "-amx-int8,-amx-bf16"])
+def test_no_tiles_without_the_instructions(features: str):
+    for name in ("window", "dense"):
+        for model, precision in ((FLOATS[name][0], "auto"), (BYTES[name][0], None)):
+            exe = whence.compile(model, target=f"{AMX} -mattr={features}", precision=precision)
+            assert not any("tmm" in kernel.assembly for kernel in exe.artifact.kernels)
+
+
+def test_layers_with_no_channels_for_a_row_of_a_tile_have_vectors():
+    model, inputs = conv((1, 3, 16, 16), 8, 3)
+    with tiled() as target:
+        exe = whence.compile(model, target=target, precision="bf16")
+    assert not in_tiles(exe)
+    (expected,) = onnxruntime_outputs(model, dict(inputs))
+    np.testing.assert_allclose(exe.run(inputs)["y"], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_depthwise_networks_of_bytes_keep_their_blocks():
+    depthwise = helper.make_node("ConvInteger", ["x", "d", "zx"], ["c"], "depthwise", group=64, pads=[1, 1, 1, 1])
+    nodes = [
+        depthwise,
+        helper.make_node("Cast", ["c"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("DynamicQuantizeLinear", ["f"], ["q", "s", "z"]),
+        helper.make_node("ConvInteger", ["q", "w", "z"], ["y"], "pointwise"),
+    ]
+    weights = {"d": numbers((64, 1, 3, 3), "int8", 1), "w": numbers((64, 64, 1, 1), "int8", 2), "zx": np.uint8(0)}
+    model, _ = made(nodes, {"x": numbers((1, 64, 8, 8), "uint8")}, TensorProto.INT32, weights)
+    with tiled() as target:
+        exe = whence.compile(model, target=target)
+    assert not in_tiles(exe)
