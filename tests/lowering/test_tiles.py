@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from compiled_kernels import kernels_of
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -91,7 +92,7 @@ def test_bfloat16(name: str):
 
 def in_tiles(exe: Executable) -> list[Kernel]:
     """The kernels in which buffers stand for registers."""
-    return [kernel for kernel in exe.artifact.kernels if "%tile0 = tir.alloc" in kernel.tir]
+    return [kernel for kernel in kernels_of(exe) if "%tile0 = tir.alloc" in kernel.tir]
 
 
 def numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> NDArray[Any]:
@@ -131,13 +132,13 @@ def test_bytes(name: str):
     with tiled() as target:
         exe = whence.compile(model, target=target, audit=True)
     assert in_tiles(exe)
-    (expected,) = ReferenceEvaluator(model).run(None, dict(inputs))
+    expected = cast(Any, ReferenceEvaluator(model)).run(None, dict(inputs))[0]
     found = exe.run(inputs)["y"]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(found, whence.compile(model).run(inputs)["y"])
 
 
-CODE = {
+CODE: dict[str, tuple[ModelProto, Any, str]] = {
     "conv": (FLOATS["window"][0], "auto", "tdpbf16ps"),
     "dense": (FLOATS["dense"][0], "bf16", "tdpbf16ps"),
     "bytes": (BYTES["window"][0], None, "tdpbusd"),
@@ -148,7 +149,7 @@ CODE = {
 def test_code_of_a_machine_with_tiles(name: str):
     model, precision, instruction = CODE[name]
     exe = whence.compile(model, target=AMX, precision=precision)
-    (kernel,) = [kernel for kernel in exe.artifact.kernels if instruction in kernel.assembly]
+    (kernel,) = [kernel for kernel in kernels_of(exe) if instruction in kernel.assembly]
     functions = re.split(r"^(?=[a-z]\S+:$)", kernel.assembly, flags=re.MULTILINE)
     (worker,) = [text for text in functions if instruction in text]
     lines = [line.strip() for line in worker.splitlines() if not line.startswith("\t.")]
@@ -168,9 +169,10 @@ def test_code_of_a_machine_with_tiles(name: str):
 @pytest.mark.parametrize("features", ["-amx-tile", "-amx-int8,-amx-bf16"])
 def test_no_tiles_without_the_instructions(features: str):
     for name in ("window", "dense"):
-        for model, precision in ((FLOATS[name][0], "auto"), (BYTES[name][0], None)):
-            exe = whence.compile(model, target=f"{AMX} -mattr={features}", precision=precision)
-            assert not any("tmm" in kernel.assembly for kernel in exe.artifact.kernels)
+        target = f"{AMX} -mattr={features}"
+        floats, integers = FLOATS[name][0], BYTES[name][0]
+        for exe in (whence.compile(floats, target=target, precision="auto"), whence.compile(integers, target=target)):
+            assert not any("tmm" in kernel.assembly for kernel in kernels_of(exe))
 
 
 def test_layers_with_no_channels_for_a_row_of_a_tile_have_vectors():
@@ -190,7 +192,11 @@ def test_depthwise_networks_of_bytes_keep_their_blocks():
         helper.make_node("DynamicQuantizeLinear", ["f"], ["q", "s", "z"]),
         helper.make_node("ConvInteger", ["q", "w", "z"], ["y"], "pointwise"),
     ]
-    weights = {"d": numbers((64, 1, 3, 3), "int8", 1), "w": numbers((64, 64, 1, 1), "int8", 2), "zx": np.uint8(0)}
+    weights = {
+        "d": numbers((64, 1, 3, 3), "int8", 1),
+        "w": numbers((64, 64, 1, 1), "int8", 2),
+        "zx": np.array(0, "uint8"),
+    }
     model, _ = made(nodes, {"x": numbers((1, 64, 8, 8), "uint8")}, TensorProto.INT32, weights)
     with tiled() as target:
         exe = whence.compile(model, target=target)
