@@ -71,7 +71,7 @@ def _fail(loop: ForOp, expected: str, actual: str) -> NoReturn:
 
 
 class _Place(NamedTuple):
-    """What a product reads or writes, and how far apart it lies in neighbouring passes of each loop, in elements."""
+    """An access of a product, and how far apart its elements are in neighbouring passes of each loop."""
 
     op: LoadOp | StoreOp
     view: View
