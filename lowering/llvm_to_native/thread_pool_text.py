@@ -7,7 +7,8 @@ One 32-bit word holds the whole state, and is what idle workers sleep on (futex)
 
 A caller takes the pool by 0 -> BUSY, or else runs its loop alone: that makes nested loops and other threads safe. It
 opens the loop, works on it, closes it when no chunk is left, and waits only for the workers that are inside. A worker
-that wakes late (another process has its core) is never waited for. Chunks come from an atomic counter.
+that wakes late (another process has its core) is never waited for. Chunks come from an atomic counter, each a part of
+what is left: they become short towards the end, where threads wait for the last one.
 
 While somebody takes times, workers add the CPU time of their work to the word HELPED, and a caller subtracts that of
 its waiting, which is none of the loop's. Otherwise no clock is read.
@@ -135,21 +136,34 @@ entry:
   %p.body = getelementptr i64, ptr %pool, i64 $BODY
   %p.ctx = getelementptr i64, ptr %pool, i64 $CONTEXT
   %p.n = getelementptr i64, ptr %pool, i64 $EXTENT
-  %p.chunk = getelementptr i64, ptr %pool, i64 $CHUNK
+  %p.least = getelementptr i64, ptr %pool, i64 $LEAST
+  %p.pieces = getelementptr i64, ptr %pool, i64 $PIECES
   %body = load ptr, ptr %p.body
   %ctx = load ptr, ptr %p.ctx
   %n = load i64, ptr %p.n
-  %chunk = load i64, ptr %p.chunk
+  %least = load i64, ptr %p.least
+  %pieces = load i64, ptr %p.pieces
+  br label %look
+look:
+  %seen = load atomic i64, ptr %next monotonic, align 8
   br label %take
 take:
-  %begin = atomicrmw add ptr %next, i64 %chunk monotonic
-  %more = icmp slt i64 %begin, %n
-  br i1 %more, label %run, label %done
-run:
+  %begin = phi i64 [%seen, %look], [%now, %claim]
+  %left = sub i64 %n, %begin
+  %more = icmp sgt i64 %left, 0
+  br i1 %more, label %claim, label %done
+claim:
+  %part = sdiv i64 %left, %pieces
+  %chunk = call i64 @llvm.smax.i64(i64 %part, i64 %least)
   %past = add i64 %begin, %chunk
   %end = call i64 @llvm.smin.i64(i64 %past, i64 %n)
+  %swap = cmpxchg weak ptr %next, i64 %begin, i64 %end monotonic monotonic
+  %now = extractvalue {i64, i1} %swap, 0
+  %mine = extractvalue {i64, i1} %swap, 1
+  br i1 %mine, label %run, label %take
+run:
   call void %body(ptr %ctx, i64 %begin, i64 %end)
-  br label %take
+  br label %look
 done:
   ret void
 }
@@ -253,19 +267,20 @@ share:
   %p.body = getelementptr i64, ptr %pool, i64 $BODY
   %p.ctx = getelementptr i64, ptr %pool, i64 $CONTEXT
   %p.n = getelementptr i64, ptr %pool, i64 $EXTENT
-  %p.chunk = getelementptr i64, ptr %pool, i64 $CHUNK
+  %p.least = getelementptr i64, ptr %pool, i64 $LEAST
   %p.pieces = getelementptr i64, ptr %pool, i64 $PIECES
   %p.spin = getelementptr i64, ptr %pool, i64 $SPIN
   %sleepers = getelementptr i64, ptr %pool, i64 $SLEEPERS
   %pieces = load i64, ptr %p.pieces
   %spin = load i64, ptr %p.spin
-  %part = sdiv i64 %n, %pieces
-  %chunk = call i64 @llvm.smax.i64(i64 %part, i64 1)
+  %most = shl i64 %pieces, 3
+  %part = sdiv i64 %n, %most
+  %least = call i64 @llvm.smax.i64(i64 %part, i64 1)
   store i64 0, ptr %next
   store ptr %body, ptr %p.body
   store ptr %ctx, ptr %p.ctx
   store i64 %n, ptr %p.n
-  store i64 %chunk, ptr %p.chunk
+  store i64 %least, ptr %p.least
   atomicrmw or ptr %pool, i32 $OPEN seq_cst
   ; either this sees the sleeper, or the sleeper's futex call sees the open loop
   %asleep = load atomic i32, ptr %sleepers seq_cst, align 8
@@ -310,7 +325,7 @@ done:
 define i64 @whence_pool_start(ptr %pool, i64 %threads) {
 entry:
   %p.pieces = getelementptr i64, ptr %pool, i64 $PIECES
-  %pieces = shl i64 %threads, 2
+  %pieces = shl i64 %threads, 1
   store i64 %pieces, ptr %p.pieces
   %wanted = sub i64 %threads, 1
   br label %look

@@ -61,7 +61,7 @@ def num_threads() -> int:
 class Layout:
     """The pool's memory, in 64-bit words; words that different threads write lie on different cache lines."""
 
-    STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
+    STATE, NEXT, BODY, CONTEXT, EXTENT, LEAST, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
     WORKERS = 26
     """The number of workers in a program in C, where nobody else counts them."""
     TIMED = 27

@@ -37,7 +37,17 @@ def layer(rows: int, depth: int, columns: int, draw: np.random.Generator) -> Mod
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
-    [(1, 64, 64), (5, 66, 48), (7, 3, 64), (13, 64, 64), (29, 8, 32), (49, 20, 16), (50, 5, 24), (67, 4, 10)],
+    [
+        (1, 64, 64),
+        (5, 66, 48),
+        (7, 3, 64),
+        (13, 64, 64),
+        (29, 8, 32),
+        (49, 20, 16),
+        (50, 5, 24),
+        (67, 4, 10),
+        (1, 512, 1001),
+    ],
 )
 def test_agrees_with_onnxruntime(rows: int, depth: int, columns: int, threads: int):
     draw = np.random.default_rng(rows)
@@ -57,6 +67,17 @@ def test_no_guard_stands_in_the_tiles(rows: int):
     assert "tir.if" not in text
     # The tail of uneven rows is a second reduction loop, four steps at a time.
     assert len(re.findall(r"tir\.for %k\.outer\w* in 16 {", text)) == (1 if rows == 128 else 2)
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1000), (1, 1001), (7, 1000), (197, 1000)])
+def test_threads_share_columns_that_panels_do_not_divide(rows: int, columns: int, cpu: str):
+    """A row, or rows that tiles do not divide, leave threads nothing else."""
+    model = layer(rows, 1024, columns, np.random.default_rng(0))
+    kernels = cast("tuple[Kernel]", whence.compile(model, target=f"llvm -mcpu={cpu}").artifact.kernels)
+    (loops,) = [re.findall(r"tir\.for parallel \S+ in (\d+)", one.tir) for one in kernels if "dense" in one.symbol]
+    assert len(loops) == 1
+    assert int(loops[0]) >= 16
 
 
 @pytest.mark.parametrize(

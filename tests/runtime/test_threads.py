@@ -144,6 +144,32 @@ def test_a_worker_really_runs():
     assert sorted(met) == [0, 1]
 
 
+@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("extent", [5, 36, 1000])
+def test_chunks_become_short_towards_the_end(extent: int, threads: int):
+    """A thread that comes late, or one chunk more than threads divide, costs a short chunk and not one like all."""
+    chunks: list[tuple[int, int]] = []
+
+    def body(_ctx: int | None, begin: int, end: int) -> None:
+        chunks.append((begin, end))
+
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(body)
+    address = pool_code().parallel_for
+    loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
+    loop(thread_pool(threads).handle, ctypes.cast(callback, ctypes.c_void_p).value, None, extent)
+    chunks.sort()
+    begins, ends = zip(*chunks, strict=True)
+    assert (begins, ends) == ((0, *ends[:-1]), (*begins[1:], extent))
+    least = max(1, extent // (16 * threads))
+    assert [end - begin for begin, end in chunks] == [
+        min(max((extent - begin) // (2 * threads), least), extent - begin) for begin in begins
+    ]
+    shares = [0] * threads
+    for begin, end in chunks:
+        shares[shares.index(min(shares))] += end - begin
+    assert max(shares) - min(shares) <= least
+
+
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_nested_loops_run_serially(threads: int):
     data = np.zeros(100, np.int64)

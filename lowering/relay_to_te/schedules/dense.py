@@ -129,12 +129,15 @@ def tile(
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
     even = same(extent % height, 0)
-    masked = ragged and work.machine.mask_registers and size is not None and passes(batch) < _PANELS
+    others = [*batch, *([m_outer] if even else [])]
+    few = size is not None and passes(batch) < _PANELS
+    # Only a loop that is not shared can be cut, so that all panels but the last do without masks. Where threads would
+    # have nothing else to share, the stores of packed panels have them, the only ones, once for a whole reduction.
+    masked = ragged and few and (work.machine.mask_registers or (packed and passes(others) < _PANELS))
     cut = ragged and not masked
-    # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
     inside = _panels_inside(work, extent, weights is None, size is not None) or cut
     if inside:
-        tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
+        tiles, shared = [m_outer, n_outer], others
     else:
         tiles, shared = [n_outer, m_outer], [*batch, n_outer]
         if passes(shared) < _PANELS and even:
