@@ -18,7 +18,7 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..knobs import Legal, Values
 from ..stages import MUCH_PADDING
-from .common import PARTITION_HINT, Scheduling, passes
+from .common import PARTITION_HINT, Scheduling, operand, passes
 from .convolution_cost import Padding, coefficients, convolution_cost, window_cost
 from .reduction import lane_sums, place_lane_sums
 from .terms import LONGEST, divisors, term_counts, write_out
@@ -77,7 +77,7 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
         some, x_outer = host.split(x_outer, -(-_pixels_knob(work, known(columns.extent), kept) // width))
         outside.insert(0, some)
     elif rows:
-        outside = _kept_rows(work, host, c_outer, rows)
+        outside = _kept_rows(work, host, inner, c_outer, rows)
     kept_for = columns.extent if by_pixel else rows[0].extent if rows else 1
     if (kept_blocks := _kept_blocks(work, count, kept_for, by_pixel)) < count:
         c_outest, c_rest = host.split(c_outer, kept_blocks // blocks)
@@ -164,15 +164,26 @@ def _kept_blocks(work: Scheduling, blocks: int, extent: Size, by_pixel: bool) ->
     return work.knob("kept_blocks", divisors(blocks) if several else (), blocks, legal)
 
 
-def _kept_rows(work: Scheduling, host: Stage, channels: IterVar, rows: list[IterVar]) -> list[IterVar]:
+def _kept_rows(work: Scheduling, host: Stage, inner: Stage, channels: IterVar, rows: list[IterVar]) -> list[IterVar]:
     """The loops over tiles of channels and over rows: channels outside, but for rows whose data is kept for all."""
     extent = rows[0].extent
+    if len(rows) > 1 and work.is_static(inner) and _only_rows_fit(work, inner):
+        work.knobs.fix("kept_rows", known(extent))
+        return [*rows, channels]
     if not isinstance(extent, int) or (kept := work.knob("kept_rows", divisors(extent), extent)) == extent:
         return [channels, *rows]
     if kept == 1:
         return [rows[0], channels, *rows[1:]]
     outer, inside = host.split(rows[0], kept)
     return [outer, channels, inside, *rows[1:]]
+
+
+def _only_rows_fit(work: Scheduling, inner: Stage) -> bool:
+    """Return whether the second cache holds the weights and the data of a row of a volume, but not all its data."""
+    data, weights = operand(inner, 0), operand(inner, 1)
+    *terms, _, lanes = map(known, inner.compute.reduce_shape)
+    row = prod(terms) * data.shape[-2] * lanes
+    return data.tensor_bytes > work.machine.l2 >= weights.tensor_bytes + row * data.width
 
 
 def _terms(work: Scheduling, inner: Stage, tile: int, per_pixel: int, fused: bool) -> int:

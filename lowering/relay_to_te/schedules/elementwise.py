@@ -251,9 +251,12 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
         heights = {*heights, side} if large else ()
     rows = work.knob("rows", heights, rows)
     columns = work.knob("columns", widths, columns)
-    inside = work.knob("rows_inside", orders, 0)
+    cut = not same(column.extent % rows, 0)
+    # Threads cannot share a loop that is cut, so that one of few passes is to leave them the other.
+    few = cut and large and passes([*outer[:index], *outer[index + 1 :]]) < _ROWS
+    inside = work.knob("rows_inside", orders, int(few))
     column_loop, c_inner = stage.split(column, rows)
-    if not same(column.extent % rows, 0):
+    if cut:
         stage.pragma(column_loop, PARTITION_HINT, 1)
     l_outer, l_inner = stage.split(last, columns)
     *outer, innermost = (
