@@ -133,7 +133,9 @@ def _check(key: str) -> None:
 
 def _digest(key: str, data: bytes) -> bytes:
     """Return the digest of data and key, so that a file under another's name counts as damaged."""
-    return hashlib.sha256(key.encode() + data).digest()
+    digest = hashlib.sha256(key.encode())
+    digest.update(data)
+    return digest.digest()
 
 
 def _read(name: str, folder: int) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
@@ -106,9 +106,14 @@ class Snapshot:
     """A module as it was after a stage; it must not change any more (hand in a clone)."""
 
     stage: str
-    module: ModuleOp
+    source: ModuleOp | Callable[[], ModuleOp]
+    """The module, or a function that reads it when somebody first asks."""
     kernel: str = ""
     """The symbol of the kernel that it is of; "" for one of the whole model."""
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        return self.source if isinstance(self.source, ModuleOp) else self.source()
 
     @cached_property
     def text(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from xdsl.passes import ModulePass
@@ -22,6 +23,7 @@ from whence.planning.build import Building, Progress
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
+from whence.reading.models import model_path
 from whence.reading.pipeline_text import parse_passes
 from whence.runtime.program.random_state import check_seed
 from whence.support.context import PassContext
@@ -60,6 +62,7 @@ def compile(
     custom_ops: Mapping[str, Callable[..., Any] | CustomOp] | None = None,
     fallback: Library | None = None,
     seed: int | None = None,
+    cache: Literal["kernels", "model"] = "kernels",
 ) -> Executable:
     """Compile a model.
 
@@ -102,6 +105,9 @@ def compile(
     of its own, which `Executable.choice` and `report()` name. None refuses such a model.
     seed: the seed of the model's random numbers, an integer of 64 bits: each load of the program draws the same ones,
     call by call. None: the operating system seeds each load. Nodes with a seed of their own keep it.
+    cache: "model" also keeps the whole compiled model of an ONNX or TFLite file, and reads it where the file's bytes,
+    the options, the machine and the compiler's sources are the same. Use it where your program has replaced and
+    registered nothing in the compiler, which the key does not see. "kernels" keeps kernels alone.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -109,6 +115,8 @@ def compile(
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
     check_tier(tier)
+    if cache not in ("kernels", "model"):
+        raise PipelineError(f'cache: expected "kernels" or "model", got {cache!r}')
     if pipeline is not None and precision is not None:
         raise PipelineError("compile: expected precision or pipeline, got both")
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
@@ -142,15 +150,46 @@ def compile(
         tuned=records,
         seed=check_seed(seed),
     )
-    history = Ledger()
-    if ledger is not None:
-        history.go_on(ledger)
-    with fewer_collections(), PassContext.current().at_level(opt_level):
-        with recording(history, "import"):
-            opened = open_model(source, wanted, tier, signature, custom_ops, fallback)
-        executable = Policy(build, history, wanted, threads, tier, specialize).executable(opened)
-    executable.aliases, executable.metadata = opened.aliases, opened.metadata
-    executable.choice = replace(executable.choice, fallback=opened.fallback)
+
+    def compiled() -> Executable:
+        history = Ledger()
+        if ledger is not None:
+            history.go_on(ledger)
+        with fewer_collections(), PassContext.current().at_level(opt_level):
+            with recording(history, "import"):
+                opened = open_model(source, wanted, tier, signature, custom_ops, fallback)
+            executable = Policy(build, history, wanted, threads, tier, specialize).executable(opened)
+        executable.aliases, executable.metadata = opened.aliases, opened.metadata
+        executable.choice = replace(executable.choice, fallback=opened.fallback)
+        return executable
+
+    given = (ledger, custom_ops, fallback, specialize, pipeline, records, *external, *workspace_memory_pools)
+    if cache == "kernels" or audit or snapshots or any(value is not None for value in given):
+        return compiled()
+    options = (opt_level, build.desired_layouts, build.precision, build.seed, wanted, tier, signature)
+    return _whole(source, machine, options, threads, compiled)
+
+
+def _whole(
+    source: Source, machine: Target, options: Sequence[object], threads: int | None, compiled: Callable[[], Executable]
+) -> Executable:
+    """Return the model that is kept, else the one that is compiled now, which is kept if nobody was warned."""
+    from whence.compiler.kept import find, keep, model_key
+
+    if not isinstance(source, str | PathLike):
+        return compiled()
+    path = model_path(fspath(cast("str | PathLike[str]", source)))
+    if (key := model_key(path, machine, options)) is None:
+        return compiled()
+    if (found := find(key, path, threads)) is not None:
+        return found
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        executable = compiled()
+    for warning in caught:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if not caught:
+        keep(key, executable)
     return executable
 
 

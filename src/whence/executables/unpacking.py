@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
+from xdsl.dialects.builtin import ModuleOp
+
 from whence.lowering.llvm_to_native.target import Target
 from whence.planning.archive import PROVENANCE, Archive
 from whence.planning.artifact import Artifact, Call, Snapshot
-from whence.provenance.numbers import set_number
+from whence.provenance.numbers import OpNumber, set_number
 from whence.provenance.walk import walk
-from whence.reading.textio import context
 from whence.runtime.loading.exported import Compiled
 from whence.runtime.loading.package import Package
 from whence.support.errors import FrontendError, expectation
+
+
+def _read(text: str, name: str, numbers: Sequence[OpNumber]) -> ModuleOp:
+    """A module of a package: its text takes long to read, and few questions are about it."""
+    from whence.dialects.located_parser import LocatedParser
+    from whence.reading.textio import context
+
+    module = LocatedParser(context(), text, name).parse_module()
+    for op, number in zip(walk(module), numbers, strict=True):
+        set_number(op, number)
+    return module
 
 
 def artifact_of(package: Package, name: str) -> Artifact:
@@ -18,8 +33,6 @@ def artifact_of(package: Package, name: str) -> Artifact:
 
     Raises FrontendError when it is by another version, or has lost where it came from.
     """
-    from whence.dialects.located_parser import LocatedParser
-
     try:
         archive = Archive.of(bytes(package.part(PROVENANCE)), name)
     except (ValueError, KeyError, TypeError, FrontendError) as error:
@@ -28,12 +41,9 @@ def artifact_of(package: Package, name: str) -> Artifact:
     model, history = package.about(Compiled), archive.history
     runs = zip(model.program.calls, history.calls, strict=True)
     snapshots = tuple(
-        Snapshot(stage, LocatedParser(context(), text, f"{name} ({stage})").parse_module())
-        for stage, text in archive.modules.items()
+        Snapshot(stage, partial(_read, text, f"{name} ({stage})", numbers))
+        for (stage, text), numbers in zip(archive.modules.items(), history.ops, strict=True)
     )
-    for snapshot, numbers in zip(snapshots, history.ops, strict=True):
-        for op, number in zip(walk(snapshot.module), numbers, strict=True):
-            set_number(op, number)
     return Artifact(
         program=model.program,
         params=package.params(),
