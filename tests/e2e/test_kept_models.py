@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 import whence
-import whence.compiler.compile as compiling
+import whence.compiler.load as loading
 from whence.lowering.cache import KernelCache
 from whence.support.errors import FrontendWarning, PipelineError
 
@@ -52,8 +52,8 @@ class Opened:
     """Counts the models that are imported."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.count, self.real = 0, compiling.open_model
-        monkeypatch.setattr(compiling, "open_model", self)
+        self.count, self.real = 0, loading.open_model
+        monkeypatch.setattr(loading, "open_model", self)
 
     def __call__(self, *arguments: Any) -> Any:
         self.count += 1
@@ -164,13 +164,13 @@ def test_weights_in_other_files_are_read_again(path: Path, opened: Opened):
 
 
 def test_a_warning_is_given_each_time(path: Path, monkeypatch: pytest.MonkeyPatch):
-    real = compiling.open_model
+    real = loading.open_model
 
     def warned(*arguments: Any) -> Any:
         warnings.warn("look at this", FrontendWarning, stacklevel=2)
         return real(*arguments)
 
-    monkeypatch.setattr(compiling, "open_model", warned)
+    monkeypatch.setattr(loading, "open_model", warned)
     for _ in range(2):
         with pytest.warns(FrontendWarning, match="look at this"):
             whence.compile(path, threads=1, cache="model")

@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from xdsl.passes import ModulePass
 
-from whence.compiler.load import Source, open_model
-from whence.compiler.policy import Policy
-from whence.compiler.slow_halves import warn_of_slow_half
 from whence.executables.choice import Specialize, Tier, check_tier
 from whence.executables.executable import Executable
 from whence.lowering.external.registry import split_target
 from whence.lowering.kernel.tuned import TUNED, Tuned
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import precision_of
-from whence.planning.build import Building, Progress
-from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
 from whence.reading.models import model_path
@@ -32,7 +27,10 @@ from whence.support.errors import PipelineError
 from whence.support.garbage import fewer_collections
 
 if TYPE_CHECKING:
+    from whence.compiler.load import Source
     from whence.frontends.importing.custom import CustomOp
+    from whence.planning.kernels import Progress
+    from whence.planning.usmp import PoolInfo
 
 Precision: TypeAlias = Literal["f32", "f16", "bf16", "auto"]
 Library: TypeAlias = Literal["onnxruntime", "reference", "torch"]
@@ -134,24 +132,32 @@ def compile(
         pipeline = parse_passes(pipeline, multiverse().all_passes)
     precision_of(precision or "", machine.hardware)
     if precision is not None:
+        from whence.compiler.slow_halves import warn_of_slow_half
+
         warn_of_slow_half(precision, machine)
     records = _records(tuned, machine)
-    build = Building(
-        target=machine,
-        opt_level=opt_level,
-        audit=audit,
-        progress=progress,
-        workspace_memory_pools=workspace_memory_pools,
-        external=external,
-        desired_layouts=layouts,
-        precision=precision or "",
-        snapshots=snapshots,
-        pipeline=pipeline,
-        tuned=records,
-        seed=check_seed(seed),
-    )
+    start = check_seed(seed)
 
     def compiled() -> Executable:
+        # Who reads a whole model does without all this.
+        from whence.compiler.load import open_model
+        from whence.compiler.policy import Policy
+        from whence.planning.build import Building
+
+        build = Building(
+            target=machine,
+            opt_level=opt_level,
+            audit=audit,
+            progress=progress,
+            workspace_memory_pools=workspace_memory_pools,
+            external=external,
+            desired_layouts=layouts,
+            precision=precision or "",
+            snapshots=snapshots,
+            pipeline=pipeline,
+            tuned=records,
+            seed=start,
+        )
         history = Ledger()
         if ledger is not None:
             history.go_on(ledger)
@@ -166,7 +172,7 @@ def compile(
     given = (ledger, custom_ops, fallback, specialize, pipeline, records, *external, *workspace_memory_pools)
     if cache == "kernels" or audit or snapshots or any(value is not None for value in given):
         return compiled()
-    options = (opt_level, build.desired_layouts, build.precision, build.seed, wanted, tier, signature)
+    options = (opt_level, layouts, precision, start, wanted, tier, signature)
     return _whole(source, machine, options, threads, compiled)
 
 
