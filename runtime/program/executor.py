@@ -118,8 +118,8 @@ class Runner:
         return self._launched(arrays, known or self._fixed, handle)
 
     def run_into(self, arrays: Sequence[Array], given: Mapping[int, Tensor], pool: ThreadPool) -> list[Tensor]:
-        """Return the outputs for inputs in order, of which those by number are in memory that is `given`."""
-        return self._launched(arrays, self._fixed, pool.handle, given)
+        """Return the outputs for inputs that the program accepts, of which those by number are in `given` memory."""
+        return self._launched(arrays, self.known(arrays), pool.handle, given)
 
     def known(self, arrays: Sequence[Array]) -> Known:
         """Return the facts that follow from the shapes of inputs that the program has accepted, but for their sizes.

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...support.dtypes import Array
-from ..values.tensors import Arguments, address
+from ..values.tensors import Arguments, Kind, address
 from .index_bounds import IndexBound
 from .program import SIZES_ENTRY, Code, Program
 from .sizes import SizedSpec, closed
@@ -90,10 +90,15 @@ class KnownShapes:
         self._derive(address(values))
         numbers: list[int] = values.tolist()
         self._sizes.check(specs, arrays, numbers)
-        kinds = [
-            [(spec.shape, spec.dtype) for spec in (closed(spec, numbers) for spec in several)]
-            for several in (self._program.inputs, self._program.outputs)
-        ]
+        # The caches of a decoder's layers have one shape, which is computed once.
+        shapes: dict[object, tuple[int, ...]] = {}
+        kinds: list[list[Kind]] = [[], []]
+        for kept, several in zip(kinds, (self._program.inputs, self._program.outputs), strict=True):
+            for spec in several:
+                key = spec.numbers if isinstance(spec, SizedSpec) else spec.shape
+                if (shape := shapes.get(key)) is None:
+                    shape = shapes[key] = closed(spec, numbers).shape
+                kept.append((shape, spec.dtype))
         written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
         indices = tuple(bound.known(numbers) for bound in self._program.indices)
         arena = numbers[self._sizes.arena]

@@ -141,7 +141,11 @@ class Sizes:
 
     def check(self, specs: Sequence[SizedSpec], arrays: Sequence[Array], values: Sequence[int]) -> None:
         """Raise FrontendError if an extent of an input is not its size, or if a size is negative."""
+        alike: set[tuple[object, object]] = set()
         for spec, array in zip(specs, arrays, strict=True):
+            if (kind := (spec.numbers, array.shape)) in alike:
+                continue
+            alike.add(kind)
             for axis, (extent, size) in enumerate(zip(array.shape, spec.extents(values), strict=True)):
                 if extent != size:
                     text = spec.texts[axis]

@@ -16,9 +16,10 @@ from whence.planning.loading import load as load_artifact
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import same_module
 from whence.runtime.program.executor import Runner
+from whence.runtime.program.sizes import Number, SizedSpec, number
 from whence.runtime.program.threads import ThreadPool
 from whence.runtime.values.growing import Growing, growing_of, room_for
-from whence.runtime.values.tensors import Tensor
+from whence.runtime.values.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, enumerated, expectation
 
@@ -40,14 +41,15 @@ class Donating:
             expected = f"inputs that an output continues: {enumerated(tuple(possible)) or 'there is none'}"
             raise FrontendError(expectation("donate", expected, ", ".join(unknown)))
         self._names = inputs
-        self._outputs = artifact.outputs
-        self._rooms: Sequence[Room] = append_in_place(module, main, [possible[name] for name in dict.fromkeys(names)])
+        chosen = [possible[name] for name in dict.fromkeys(names)]
+        self._lengths = {one.result: _extent(artifact.outputs[one.result], one.axis) for one in chosen}
+        self._rooms: Sequence[Room] = append_in_place(module, main, chosen)
         self._names += names_of(main, "input_names")[len(inputs) :]
         self.artifact = build(module, imported(artifact.ledger))
         self._runner: Runner = load_artifact(self.artifact)
 
-    def run(self, arrays: Sequence[Array], lengths: Sequence[Sequence[int]], pool: ThreadPool) -> Sequence[Tensor]:
-        """Return the outputs, whose shapes are `lengths`, for inputs that the program for all sizes accepts.
+    def run(self, arrays: Sequence[Array], values: Sequence[int], pool: ThreadPool) -> Sequence[Tensor]:
+        """Return the outputs for inputs that the program for all sizes accepts, with these values of it.
 
         Raises FrontendError for an array that was given away before.
         """
@@ -56,22 +58,22 @@ class Donating:
         claimed: list[tuple[Growing, int, int]] = []
         try:
             for room in self._rooms:
-                kept |= self._placed(room, given, lengths, claimed)
-            memory = {number: growing.whole for number, (growing, _) in kept.items()}
+                kept |= self._placed(room, given, values, claimed)
+            memory = {result: growing.whole for result, (growing, _) in kept.items()}
             results = self._runner.run_into(given, memory, pool)
         except BaseException:
             for growing, before, after in claimed:
                 growing.claim(after, before)
             raise
-        for number, (growing, rows) in kept.items():
-            results[number] = growing.first(rows)
+        for result, (growing, rows) in kept.items():
+            results[result] = growing.first(rows)
         return results
 
     def _placed(
         self,
         room: Room,
         given: list[Array],
-        lengths: Sequence[Sequence[int]],
+        values: Sequence[int],
         claimed: list[tuple[Growing, int, int]],
     ) -> dict[int, tuple[Growing, int]]:
         """Put memory with room for more rows in the place of arrays; return it, and its rows then, for each output.
@@ -81,7 +83,7 @@ class Donating:
         before, after = given[room.members[0].argument].shape[room.members[0].axis], 0
         kept: list[Growing | None] = []
         for one in room.members:
-            growing, after = growing_of(given[one.argument], one.axis), lengths[one.result][one.axis]
+            growing, after = growing_of(given[one.argument], one.axis), number(self._lengths[one.result], values)
             if growing is not None:
                 if not growing.claim(before, after):
                     name, actual = self._names[one.argument], f"one of {before}, whose memory has {growing.rows}"
@@ -99,6 +101,10 @@ class Donating:
             placed[one.result] = growing, after
         given[room.ruler] = np.empty((before, 0), np.bool_)
         return placed
+
+
+def _extent(spec: TensorSpec, axis: int) -> Number:
+    return spec.numbers[axis] if isinstance(spec, SizedSpec) else spec.shape[axis]
 
 
 def _moved(array: Array, one: Appended, room: int, rows: int) -> Growing:

@@ -27,7 +27,7 @@ from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import same_module
 from whence.runtime.program.executor import Visit
 from whence.runtime.program.inputs import accepted
-from whence.runtime.program.sizes import check_symbols, closed
+from whence.runtime.program.sizes import check_symbols
 from whence.runtime.program.threads import ThreadPool
 from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
@@ -161,7 +161,7 @@ class SizedExecutable(Executable):
         values = self.runner.known(arrays).values.tolist()
         if (program := self._donating.get(names)) is None:
             program = self._donating[names] = Donating(self.artifact, self._build, names)
-        return program.run(arrays, [closed(spec, values).shape for spec in self.artifact.outputs], self._pool)
+        return program.run(arrays, values, self._pool)
 
     def _special(self, key: _Key) -> Executable | None:
         """Return the program for some sizes, if there is one; else request it once that is worthwhile."""
