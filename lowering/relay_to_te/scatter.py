@@ -13,6 +13,7 @@ from ...dialects.sizes import product, proves, same
 from ...provenance.diagnostics import fail
 from ...support.dtypes import BOOL
 from ...te import Expr, Tensor
+from ...te.language.tensor import PlaceholderOp
 from . import scatter_scripts as scripts
 from .indexing import inside
 from .stages import compute, label, shape, wide
@@ -125,8 +126,8 @@ def _set_rows(op: Operator, x: Tensor, v: Tensor) -> Tensor:
         for axis, ((start, count, step), extent) in enumerate(zip(spans, shape(x), strict=True))
         if not (same(count, extent) and step == 1)
     ] or [(0, 0)]
-    if others or spans[axis][2] != 1:
-        fail(op, "a range along one axis to replace in place", str(spans))
+    if others or spans[axis][2] != 1 or not isinstance(x.op, PlaceholderOp):
+        fail(op, "a range along one axis of an argument to replace in place", f"{spans} of {x.op.name}")
     extents, rows = shape(x), shape(v)[axis]
     sizes = (product(extents[:axis]), extents[axis], rows, product(extents[axis + 1 :]))
     return scripts.set_rows(x, v, sizes, start)

@@ -15,6 +15,7 @@ from ...dialects.relay.core import FuncOp
 from ...dialects.relay.elementwise import CastLikeOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, OpPattern, element_of
 from ...dialects.relay.pairs import PackPairsOp, parts_of
+from ...dialects.relay.scatter import StridedSetOp
 from ...dialects.relay.traits import Selects
 from ...provenance.diagnostics import message
 from ...provenance.moving import MovesElements
@@ -40,6 +41,9 @@ class Widen(Retype):
         elements = [element_of(value) for value in op.operands]
         if isinstance(op, ReinterpretOp | PackPairsOp) or (elements[1:] == [i32] and parts_of(op.signature) > 1):
             # The bits count, which are those of the dtype.
+            return [self.original(value) for value in op.operands]
+        if isinstance(op, StridedSetOp) and op.signature.get("in_place"):
+            # The memory of an argument stays that.
             return [self.original(value) for value in op.operands]
         if isinstance(op, CastLikeOp):
             return [elements[0], self.original(op.dtype_like)]

@@ -185,3 +185,25 @@ def test_programs_that_cannot_append_say_so(decoder: whence.Executable, model: o
     static = whence.compile(model, input_shapes={name: array.shape for name, array in inputs.items()})
     with pytest.raises(whence.FrontendError, match="donate: expected a program for all sizes"):
         static.run(inputs, donate=["past_k"])
+
+
+@pytest.mark.parametrize(("word", "axis"), [("float16", 0), ("float16", 1), ("bool", 2), ("int64", 1)])
+def test_caches_of_any_type_grow_along_any_axis(word: str, axis: int) -> None:
+    def shape(extent: Any) -> tuple[Any, ...]:
+        return tuple(extent if number == axis else size for number, size in enumerate((2, 3, 5)))
+
+    past, new, both, more = (f"{word}[{', '.join(map(str, shape(name)))}]" for name in "pnty")
+    text = f"""<ir_version: 8, opset_import: ["": 18]>
+    grown ({past} past, {new} x) => ({both} all, {more} z) {{
+        all = Concat <axis = {axis}> (past, x)
+        z = Concat <axis = {axis}> (all, x)
+    }}"""
+    program, rng = whence.compile(onnx.parser.parse_model(text)), np.random.default_rng(0)
+    dtype = {"bool": np.bool_}.get(word, word)
+    cache = expected = np.zeros(shape(0), dtype)
+    for extent in (3, 1, 0, 100, 1):
+        x = rng.integers(0, 2, shape(extent)).astype(dtype)
+        cache, read = program.run(None, {"past": cache, "x": x}, donate=["past"])
+        expected = np.concatenate([expected, x], axis)
+        np.testing.assert_array_equal(cache, expected)
+        np.testing.assert_array_equal(read, np.concatenate([expected, x], axis))
