@@ -84,6 +84,7 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
         "halves": int(machine.fma_f16),
         "tile_bf16": _ROW // 2 if machine.amx_bf16 else 0,
         "tile_int8": _ROW if machine.amx_int8 else 0,
+        "floats": int(not (machine.vnni or machine.sdot or machine.pmaddwd)),
     },
 }
 """Pass name -> its options for a machine."""

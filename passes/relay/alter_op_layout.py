@@ -169,16 +169,21 @@ class PackDense(RewritePattern):
 
 @dataclass
 class PackDenseBits(RewritePattern):
-    """`nn.contrib_dense_bits` of constant rows takes words, scales and offsets in panels, as `nn.dense` its weight."""
+    """`nn.contrib_dense_bits` of constant rows takes words, scales and offsets in panels, as `nn.dense` its weight.
+
+    Panels of products of bytes are as wide as a cache line. floats: data are not rounded to bytes, even where they may.
+    """
 
     lanes: int
+    floats: int
     module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DenseBitsOp, rewriter: PatternRewriter, /):
         weights = op.operands[1:]
         rows = shape_of(op.words)[0]
-        width = self.lanes if op.int8_data.value.data else panel_width(rows, self.lanes)
+        int8_data = bool(op.int8_data.value.data) and not self.floats
+        width = self.lanes if int8_data else panel_width(rows, self.lanes)
         plain = len(shape_of(op.words)) == 2 and all(isinstance(value.owner, ConstantOp) for value in weights)
         if width < SMALLEST_BLOCK or not plain:
             return
@@ -193,7 +198,7 @@ class PackDenseBits(RewritePattern):
                 value = padded.result
             ops.append(panels := LayoutTransformOp(value, src_layout="NC", dst_layout=f"NC{width}n"))
             packed.append(panels.result)
-        rewriter.replace(op, (*ops, moved(op, op.data, *packed, units=rows)))
+        rewriter.replace(op, (*ops, moved(op, op.data, *packed, units=rows, int8_data=int8_data)))
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,7 @@ class AlterOpLayoutPass(ModulePass):
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
     vector: the floats of a vector, which the machine says, too; where no block is whole vectors, it fills them best.
     halves: 1 where the machine multiplies and adds float16.
+    floats: 1 where it has no instruction for sums of products of bytes or pairs.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
     tile_bf16, tile_int8: the channels in a block where the machine multiplies tiles of bfloat16, or of bytes, and the
     module has convolutions of such; of bytes only if none of them is depthwise, as these pack neighbours in a row.
@@ -238,6 +244,7 @@ class AlterOpLayoutPass(ModulePass):
     vector: int = CHANNEL_BLOCK
     bytes: int = 2
     halves: int = 0
+    floats: int = 0
     tile_bf16: int = 0
     tile_int8: int = 0
 
@@ -263,7 +270,7 @@ class AlterOpLayoutPass(ModulePass):
         own = [
             BlockConv(lanes, min(self.vector, lanes), op),
             PackDense(self.lanes, self.halves, op),
-            PackDenseBits(self.lanes, op),
+            PackDenseBits(self.lanes, self.floats, op),
         ]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(quantized_lanes, *packing[1:], self.vector), PackQuantizedDense(*packing)]

@@ -194,6 +194,12 @@ def test_aarch64_multiplies_bytes_by_bits() -> None:
         assert ("sdot\t" in kernel.assembly) == has
 
 
+@pytest.mark.parametrize("target", ["llvm -mcpu=x86-64", "llvm -mtriple=riscv64-linux-gnu -mattr=+v"])
+def test_data_stay_floats_on_machines_that_multiply_no_bytes(target: str) -> None:
+    rounded, exact = (kernels_of(whence.compile(network(4, 64, 64, level=n), target=target))[0] for n in (4, 0))
+    assert rounded.tir == exact.tir
+
+
 def test_words_of_8_bits_are_multiplied_in_pairs() -> None:
     (kernel,) = kernels_of(whence.compile(network(4, 128, 64, bits=8, level=4), target="llvm -mcpu=haswell"))
     assert "vpmaddwd\t" in kernel.assembly
