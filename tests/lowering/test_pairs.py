@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import whence
 from whence import te
+from whence.compiler.compile import Precision
 from whence.support.errors import PipelineError, ScheduleError
 from whence.support.machine import Machine, register_machine
 
@@ -137,7 +138,8 @@ def test_zen_4_multiplies_pairs(build: Any) -> None:
 def test_with_tiles_alone_what_does_not_fit_them_stays_float32(build: Any, fits: bool) -> None:
     """On Sapphire Rapids pairs of bfloat16 in vectors are slower than float32."""
     model = build()[0]
-    for precision, halves in (("auto", fits), ("bf16", True)):
+    chosen: dict[Precision, bool] = {"auto": fits, "bf16": True}
+    for precision, halves in chosen.items():
         compiled = whence.compile(model, target="llvm -mcpu=sapphirerapids", precision=precision)
         assert any("bf16" in kernel.tir for kernel in kernels_of(compiled)) == halves
 
