@@ -19,6 +19,7 @@ from ...dialects.relay.layout_traits import Arrangement, OwnLayouts
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import LayoutTransformOp
 from ...dialects.sizes import Size, SizeExpr
+from ...dialects.tir.tiles import WORDS
 from ...support.machine import CHANNEL_BLOCK
 
 PLAIN = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
@@ -35,6 +36,8 @@ _FULL = 3 / 4
 """The part of a vector that outputs have to fill to be its lanes: sums across lanes cost about what is empty then."""
 _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
+_FEWEST_WORDS = 8
+"""Words in a row of a tile for which tiles pay: a product takes as long for fewer."""
 _SUMS = 24
 """Vectors of sums in registers, as most machines of wide vectors have them."""
 
@@ -42,6 +45,12 @@ _SUMS = 24
 def largest_divisor(extent: int, limit: int) -> int:
     """The largest divisor of `extent` that is at most `limit`."""
     return next((factor for factor in range(min(extent, limit), 1, -1) if extent % factor == 0), 1)
+
+
+def tile_words(words: int) -> int:
+    """The words of a sum that a row of a tile takes at once, a divisor of them; 0 of so few that tiles do not pay."""
+    step = largest_divisor(words, WORDS)
+    return step if step >= _FEWEST_WORDS else 0
 
 
 def vector_block(extent: int, limit: int) -> int:

@@ -17,13 +17,14 @@ from ...dialects.relay.convolution import CONV_LAYOUTS, Conv
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.matmul import BatchMatmulOp, DenseOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.sizes import proves, same
+from ...dialects.sizes import SizeExpr, proves, same
+from ...dialects.sizes.kernel import known
 from ...frontends.meanings.products import is_constant
 from ...provenance.diagnostics import fail, message
 from ...support.context import PassContext
 from ...support.errors import PipelineError
 from ...syntax.relay.op_attrs import MIXED_PRECISION, op_attr
-from .blocking import SMALLEST_BLOCK
+from .blocking import SMALLEST_BLOCK, tile_words
 from .precision_lists import ALWAYS, FOLLOW, NEVER
 from .retyping import Retype, called_in, functions_of, retype
 
@@ -50,15 +51,16 @@ _ROWS = 16
 """Rows that share the work of packing the right operand of a product, at least."""
 
 
-_TILE = 16
-"""Neighbours along a sum that half a row of a tile holds: tiles pay where the sum is made of such parts."""
-
-
 def _fits_tiles(op: Operator) -> bool:
-    """Return whether there are schedules of tiles for a product: its sizes are known, its sum is parts of rows."""
-    if not isinstance(op, DenseOp | Conv) or not all(isinstance(size, int) for size in shape_of(op.result)):
+    """Return whether there are schedules of tiles for a product: its sizes are known, its sum is made of their rows."""
+    if not isinstance(op, DenseOp | BatchMatmulOp | Conv):
         return False
-    return same(shape_of(op.operands[1])[1] % _TILE, 0)
+    right = shape_of(op.operands[1])
+    if any(isinstance(size, SizeExpr) for size in (*shape_of(op.results[0]), *right)):
+        return False
+    depth = known(right[1])
+    # The words of a convolution are in blocks of channels, powers of 2.
+    return tile_words((depth & -depth if isinstance(op, Conv) else depth) // 2) > 0
 
 
 def _gains(op: Operator, half: str, tiles: bool) -> bool:

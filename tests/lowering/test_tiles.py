@@ -166,6 +166,22 @@ def test_code_of_a_machine_with_tiles(name: str):
     assert "serves conv" in why or "serves fc" in why
 
 
+def test_both_products_of_attention_are_in_tiles():
+    nodes = [
+        helper.make_node("Transpose", ["k"], ["t"], "turn", perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["q", "t"], ["s"], "scores"),
+        helper.make_node("Softmax", ["s"], ["p"], "softmax", axis=-1),
+        helper.make_node("MatMul", ["p", "v"], ["y"], "mix"),
+    ]
+    model, inputs = made(nodes, {name: halves(2, 48, 64) for name in "qkv"}, TensorProto.FLOAT, {})
+    exe = whence.compile(model, target=AMX, precision="auto")
+    assert sum("tdpbf16ps" in kernel.assembly for kernel in kernels_of(exe)) == 2
+    with tiled() as target:
+        found = whence.compile(model, target=target, precision="auto").run(inputs)["y"]
+    (expected,) = onnxruntime_outputs(model, dict(inputs))
+    np.testing.assert_allclose(found, expected, atol=0.02 * float(np.abs(expected).max()))
+
+
 @pytest.mark.parametrize("features", ["-amx-tile", "-amx-int8,-amx-bf16"])
 def test_no_tiles_without_the_instructions(features: str):
     for name in ("window", "dense"):

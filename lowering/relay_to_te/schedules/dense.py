@@ -189,7 +189,7 @@ def _tile_words(work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, siz
 
     for parallel n.outer { for m.outer { acc[m.inner, n.inner] in tiles; for k { acc += .. }; out = acc } }
     """
-    batch, rows, columns, extent, _ = matrix
+    batch, rows, columns, extent, *_ = matrix
     packed = tag_of(inner) == "dense_pack"
     width = tile_columns(known(shape_of(inner.compute.reads[-1])[-1])) if packed else 2 * WORDS
     m_outer, m_inner = host.split(rows, tile_rows(known(extent), width), tail="cut")

@@ -11,15 +11,13 @@ from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known
 from ....dialects.tir import Dot4Op, DotBf16Op, JoinBytesOp
 from ....dialects.tir.tiles import ROWS, WORDS
-from ....passes.relay.blocking import largest_divisor
+from ....passes.relay.blocking import largest_divisor, tile_words
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from .common import Scheduling
 
 HINT = "tiles"
 """The pragma of the loop over words that `tir-tile-products` looks for."""
-_FEWEST_WORDS = 8
-"""Words of a step of the sum for which tiles pay: a product takes as long for fewer."""
 _FEWEST_ROWS = 4
 """Rows of bytes for which tiles pay: for fewer, vectors multiply as fast."""
 _SIDE = 2
@@ -43,7 +41,7 @@ def takes_tiles(work: Scheduling, inner: Stage, rows: Size, panel: Size) -> bool
         return False
     plain = all(isinstance(op, (*_PLAIN, *_WORD_OF_HALVES)) for op in ops)
     there = all(op.otherwise is None for op in ops if isinstance(op, te.ReadOp))
-    return plain and there and largest_divisor(known(inner.compute.reduce_shape[-1]), WORDS) >= _FEWEST_WORDS
+    return plain and there and tile_words(known(inner.compute.reduce_shape[-1])) > 0
 
 
 def tile_rows(rows: int, columns: int) -> int:
@@ -94,6 +92,6 @@ def schedule_convolution(work: Scheduling, host: Stage, inner: Stage, image: Seq
 def sum_in_tiles(inner: Stage, data: Sequence[IterVar]) -> None:
     """Order the loops of a sum for `tir-tile-products`: the words of a tile innermost, in rows and columns, `data`."""
     *outer, words = inner.reduce_axes
-    steps, word = inner.split(words, largest_divisor(known(words.extent), WORDS))
+    steps, word = inner.split(words, tile_words(known(words.extent)))
     inner.reorder(*outer, steps, *data, word)
     inner.pragma(word, HINT, 1)
