@@ -17,7 +17,6 @@ from ...passes.tir.pipeline import run_tir_passes
 from ...provenance.lost import is_located
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
-from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule, replay
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
@@ -53,14 +52,14 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
 def redraft_kernel(func: FuncOp, target: Target, key: str, decisions: Decisions | None = None) -> None:
     """Lower an anonymous primitive function to tir for instruments to see; arguments and errors as `draft_kernel`."""
     symbol = _symbol(func, key)
-    _lowered(func, _te_function(func, symbol), target.hardware, decisions)
+    _lowered(func, _te_function(func, symbol), target, decisions)
 
 
 def redraft_shared(family: Family, target: Target, key: str) -> None:
     """Lower the function of a family to tir for instruments to see; arguments and errors as `draft_shared`."""
     symbol = _symbol(family.function, key)
     own, shared = _te_functions(family, symbol)
-    _lowered_alike(schedule_function(own, target.hardware), shared, target.hardware)
+    _lowered_alike(schedule_function(own, target.hardware), shared, target)
 
 
 def _symbol(func: FuncOp, key: str) -> str:
@@ -74,7 +73,7 @@ def _te_function(func: FuncOp, symbol: str) -> te.FuncOp:
 
 
 def _lowered(
-    func: FuncOp, te_func: te.FuncOp, machine: Machine, decisions: Decisions | None
+    func: FuncOp, te_func: te.FuncOp, target: Target, decisions: Decisions | None
 ) -> tuple[Schedule, tir.PrimFuncOp, str]:
     """The schedule of a function, its loops after all passes, and why it is the plain schedule, if it is.
 
@@ -82,8 +81,8 @@ def _lowered(
     """
     symbol = te_func.sym_name.data
     try:
-        schedule, tir_func = lower_scheduled(te_func, machine, decisions)
-        run_tir_passes(tir_func, machine)
+        schedule, tir_func = lower_scheduled(te_func, target.hardware, decisions)
+        _run_tir_passes(tir_func, target)
     except ScheduleError as error:
         again = _te_function(func, symbol)
         if decisions or is_scheduled_from_outside(again):
@@ -91,7 +90,7 @@ def _lowered(
         schedule = plain_schedule(again)
         try:
             tir_func = lower_schedule(schedule)
-            run_tir_passes(tir_func, machine)
+            _run_tir_passes(tir_func, target)
         except ScheduleError:
             # It is not the strategies' fault.
             raise error from None
@@ -115,7 +114,7 @@ def draft_kernel(
     symbol = _symbol(func, key)
     te_func = _te_function(func, symbol)
     form = _Form(printed(te_func), _count([te_func]), _work(te_func, func))
-    schedule, tir_func, refusal = _lowered(func, te_func, target.hardware, decisions)
+    schedule, tir_func, refusal = _lowered(func, te_func, target, decisions)
     return _draft(func, target, sources, form, schedule, tir_func, refusal=refusal, decisions=decisions)
 
 
@@ -125,7 +124,7 @@ def draft_shared(family: Family, target: Target, key: str, sources: str = "") ->
     Raises VerifyException or ScheduleError where its loops are not those of the member: tails and guards that only a
     call decides about, and buffers of open sizes, cost time.
     """
-    symbol, machine = _symbol(family.function, key), target.hardware
+    symbol = _symbol(family.function, key)
     own, shared = _te_functions(family, symbol)
     work = _work(own, family.function)
     apart = NOMINAL - family.extent
@@ -136,10 +135,10 @@ def draft_shared(family: Family, target: Target, key: str, sources: str = "") ->
         )
     )
     form = _Form(printed(shared), _count([shared]), work, growth, family.extent)
-    known = schedule_function(own, machine)
-    schedule, tir_func = _lowered_alike(known, shared, machine)
+    known = schedule_function(own, target.hardware)
+    schedule, tir_func = _lowered_alike(known, shared, target)
     alone = lower_schedule(known)
-    run_tir_passes(alone, machine)
+    _run_tir_passes(alone, target)
     if [op.name for op in walk(tir_func)] != [op.name for op in walk(alone)]:
         raise ScheduleError(f"expected the loops of {symbol} for all sizes")
     if any(isinstance(op, tir.AllocOp) and not op.result.type.is_static for op in walk(tir_func)):
@@ -154,12 +153,16 @@ def _te_functions(family: Family, symbol: str) -> tuple[te.FuncOp, te.FuncOp]:
     return own, shared
 
 
-def _lowered_alike(known: Schedule, te_func: te.FuncOp, machine: Machine) -> tuple[Schedule, tir.PrimFuncOp]:
+def _run_tir_passes(func: tir.PrimFuncOp, target: Target) -> None:
+    run_tir_passes(func, target.hardware, flush=flushes(target.triple))
+
+
+def _lowered_alike(known: Schedule, te_func: te.FuncOp, target: Target) -> tuple[Schedule, tir.PrimFuncOp]:
     """The schedule and loops of a function of a size, by the schedule of one of a number."""
     schedule = replay(te_func, known.sequence, None, known.intrinsics)
     schedule.sequence.attributes |= known.sequence.attributes
     tir_func = lower_schedule(schedule)
-    run_tir_passes(tir_func, machine)
+    _run_tir_passes(tir_func, target)
     return schedule, tir_func
 
 

@@ -109,8 +109,11 @@ def matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
     return rounded(te.compute(extents, product, label(op), "dense", None, (*batch, "m", "n")), dtype)
 
 
-def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr], tag: str) -> Tensor:
-    """`element(shifted, exp, sum)` of: x less the largest of its row, e to that, and the row's sum of those."""
+def _exponentials(op: Operator, x: Tensor, *, keep: bool) -> tuple[Callable[..., Expr], Tensor, Callable[..., Expr]]:
+    """`x` less the largest of its row, e to that, and the row's sum of those.
+
+    keep: the exponentials are read again, so a row of them is kept.
+    """
     extents, number = shape(x), wide(x.dtype)
     axis = op.signature.int("axis") % len(extents)
 
@@ -121,20 +124,28 @@ def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr
         return rounded(reduced_rows(lambda *i: source(*i).astype(number), extents, axis, reducer, name), x.dtype)
 
     largest = reduced(x, te.max, "softmax_maxelem")
-    exp = compute(extents, lambda *i: te.exp(shifted(*i)), "softmax_exp", keep=True)
+    exp = compute(extents, lambda *i: te.exp(shifted(*i)), "softmax_exp", keep=keep)
     total = reduced(exp, te.sum, "softmax_expsum")
-    return compute(
-        extents, lambda *i: element(shifted(*i), exp(*i), of_row(total, axis, i)), "softmax_norm", tag=tag, keep=True
-    )
+    return shifted, exp, lambda *i: of_row(total, axis, i)
 
 
 def softmax(op: Operator, x: Tensor) -> Tensor:
-    # A row is divided once: as many divisions as elements would take as long as the rest.
-    return _softmax(op, x, lambda shifted, exp, total: exp * (1.0 / total), "softmax_output")
+    _, exp, total = _exponentials(op, x, keep=True)
+
+    def element(*i: Expr) -> Expr:
+        # A row is divided once: as many divisions as elements would take as long as the rest.
+        return exp(*i) * (1.0 / total(*i))
+
+    return compute(shape(x), element, "softmax_norm", tag="softmax_output", keep=True)
 
 
 def log_softmax(op: Operator, x: Tensor) -> Tensor:
-    return _softmax(op, x, lambda shifted, exp, total: shifted - te.log(total), "log_softmax_output")
+    shifted, _, total = _exponentials(op, x, keep=False)
+
+    def element(*i: Expr) -> Expr:
+        return shifted(*i) - te.log(total(*i))
+
+    return compute(shape(x), element, "softmax_norm", tag="log_softmax_output", keep=True)
 
 
 def lrn(op: Operator, x: Tensor) -> Tensor:

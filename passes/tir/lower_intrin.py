@@ -15,13 +15,22 @@ from ...provenance.walk import walk
 from . import join_loads, lower_dots, round_to_integers
 
 
-def run(func: PrimFuncOp, *, vnni: bool = False, sdot: bool = False, pmaddwd: int = 0, dot_bf16: bool = False) -> None:
+def run(
+    func: PrimFuncOp,
+    *,
+    vnni: bool = False,
+    sdot: bool = False,
+    pmaddwd: int = 0,
+    dot_bf16: bool = False,
+    flush: bool = False,
+) -> None:
     """Expand the functions of one kernel, in place.
 
     vnni: the machine multiplies bytes and adds four products at once.
     sdot: it does so with four lanes, of signed bytes.
     pmaddwd: the most sums, each of two products of int16, that it makes at once.
     dot_bf16: it adds two products of bfloat16 at once to a sum.
+    flush: results smaller than the smallest normal number may be 0.
     """
     join_loads.run(func)
     if vnni or sdot or pmaddwd or dot_bf16:
@@ -31,7 +40,7 @@ def run(func: PrimFuncOp, *, vnni: bool = False, sdot: bool = False, pmaddwd: in
     if any(op.name.startswith("math.") and not isinstance(op, FmaOp) for op in walk(func)):
         from .elementary.expand import ExpandIntrin
 
-        rewrite(func.body, [ExpandIntrin()], recursive=False)
+        rewrite(func.body, [ExpandIntrin(flush)], recursive=False)
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,7 @@ class TirLowerIntrinPass(ModulePass):
     With `dot_bf16` a sum that a `tir.dot2_bf16` is added to is `vdpbf16ps`.
     A `tir.join_bytes` of loads of neighbours is a load of words, of vectors of these a load and a shuffle. With any
     `pmaddwd` rounding to even and converting to integers is one instruction.
+    With `flush` exponentials take fewer ops, and those smaller than the smallest normal number are 0.
     Locations: all ops of a function are located at it.
 
     ```mlir
@@ -68,7 +78,15 @@ class TirLowerIntrinPass(ModulePass):
     sdot: bool = False
     pmaddwd: int = 0
     dot_bf16: bool = False
+    flush: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func, vnni=self.vnni, sdot=self.sdot, pmaddwd=self.pmaddwd, dot_bf16=self.dot_bf16)
+            run(
+                func,
+                vnni=self.vnni,
+                sdot=self.sdot,
+                pmaddwd=self.pmaddwd,
+                dot_bf16=self.dot_bf16,
+                flush=self.flush,
+            )

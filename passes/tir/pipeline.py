@@ -144,7 +144,7 @@ def _lower_tiles(machine: Machine, func: PrimFuncOp) -> None:
         lower_tiles.run(func)
 
 
-def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
+def phases(machine: Machine, flush: bool = False) -> tuple[tuple[Step, ...], ...]:
     """The steps for a machine in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
     return (
         (
@@ -179,7 +179,7 @@ def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
             Step("tir-lower-tiles", partial(_lower_tiles, machine)),
             Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
             # Last, so that no other pass walks over what it writes.
-            Step("tir-lower-intrin", partial(lower_intrin.run, **_instructions(machine))),
+            Step("tir-lower-intrin", partial(lower_intrin.run, **_instructions(machine), flush=flush)),
         ),
     )
 
@@ -193,10 +193,11 @@ TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
 """The steps that run by default: as passes, with default options, they do to a kernel what `run_tir_passes` does."""
 
 
-def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:
+def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST, *, flush: bool = False) -> None:
     """Bring one kernel, as te_to_tir makes it, into the form that tir_to_llvm reads; in place, without verifying.
 
-    machine: decides how wide vectors are where the schedule does not say it.
+    machine: decides how wide vectors are where the schedule does not say it. flush: results smaller than the smallest
+    normal number may be 0.
 
     Raises ScheduleError about an access that is sure to leave its buffer, PipelineError where a pass of
     `tir.add_lower_pass` leaves no valid kernel of that name.
@@ -204,7 +205,7 @@ def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:
     context = PassContext.current()
     disabled = set(own_names(context.disabled_pass))
     untidy = False
-    for phase, steps in enumerate(phases(machine)):
+    for phase, steps in enumerate(phases(machine, flush)):
         for own in _own_passes(context, phase):
             _run_own(own, phase, func)
             untidy = True

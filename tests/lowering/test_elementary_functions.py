@@ -97,7 +97,9 @@ def pairs() -> tuple[Array, Array]:
         return np.concatenate(firsts).astype(np.float32), np.concatenate(seconds).astype(np.float32)
 
 
-def kernel(parse: Parse, kind: Kind, count: int, lanes: int, operands: int = 1, dtype: str = "f32") -> str:
+def kernel(
+    parse: Parse, kind: Kind, count: int, lanes: int, operands: int = 1, dtype: str = "f32", flush: bool = False
+) -> str:
     """A kernel that applies a function to arrays, after all tir passes."""
     buffer, type_ = f"!tir.buffer<{count}x{dtype}>", f"vector<{lanes}x{dtype}>" if lanes > 1 else dtype
     inputs = ", ".join(f"%x{number}: {buffer}" for number in range(operands))
@@ -112,14 +114,14 @@ def kernel(parse: Parse, kind: Kind, count: int, lanes: int, operands: int = 1, 
           }}
         }}"""
     )
-    return passed(module)
+    return passed(module, flush)
 
 
-def passed(module: ModuleOp) -> str:
+def passed(module: ModuleOp, flush: bool = False) -> str:
     """The one kernel of a module, after all tir passes."""
     func = module.body.block.first_op
     assert isinstance(func, PrimFuncOp)
-    run_tir_passes(func)
+    run_tir_passes(func, flush=flush)
     module.verify()
     return str(func)
 
@@ -159,6 +161,29 @@ def test_functions_of_one_number(parse: Parse, run: Run, kind: Kind) -> None:
         assert "call" not in linked.assembly
         with np.errstate(all="ignore"):
             check(got, exact, FORMULAS[kind].error)
+
+
+def test_exponentials_that_may_be_zero_take_fewer_ops(parse: Parse, run: Run) -> None:
+    """Those of normal numbers are as exact, and the others 0."""
+    (x,) = padded([samples(-110, 95)])
+    given = kernel(parse, math.ExpOp, len(x), 16, flush=True)
+    assert ops(given) <= ops(kernel(parse, math.ExpOp, len(x), 16)) - 6
+    assert given.count("tir.select") == 2
+    got = np.empty_like(x)
+    run(given, x, got)
+    with np.errstate(all="ignore"):
+        exact = np.exp(x.astype(np.float64))
+    exact[exact < np.finfo(np.float32).tiny] = 0
+    # The least normal number is one of those that may be 0.
+    assert not got[got < np.finfo(np.float32).tiny].any()
+    exact[(got == 0) & (exact < 1.2e-38)] = 0
+    check(got, exact, FORMULAS[math.ExpOp].error)
+    assert (got[x == 0] == 1).all()
+
+
+def ops(text: str) -> int:
+    """The number of ops of a kernel that are no constants."""
+    return sum("=" in line and "constant" not in line for line in text.splitlines())
 
 
 @pytest.mark.parametrize("lanes", [1, 16])

@@ -251,6 +251,19 @@ def test_rows_that_no_stack_holds_go_through_memory():
     assert kernel.workspace > 0
 
 
+def test_logarithms_of_a_softmax_keep_no_exponentials():
+    kernel = kernel_of(Case("Y = LogSoftmax(X0)", [(2, 20000)]))
+    assert kernel.workspace == 0
+    assert "20000xf32, local" not in kernel.tir
+    x = np.random.default_rng(0).standard_normal((6, 20000)).astype(np.float32) * 9
+    x[1, 7], x[2], x[3, ::2], x[4, 5] = np.inf, -np.inf, -np.inf, np.nan
+    found = np.asarray(whence.compile(model_of(Case("Y = LogSoftmax(X0)", [x.shape])), threads=1)(x))
+    with np.errstate(all="ignore"):
+        shifted = x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True)
+        wanted = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_windows_inside_the_image_have_no_guard():
     kernel = kernel_of(Case(f"Y = MaxPool<{WINDOW}>(X0)", [(1, 8, 64, 64)]))
     assert "loop_partition_hint" in kernel.schedule

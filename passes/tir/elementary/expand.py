@@ -16,10 +16,14 @@ class ExpandIntrin(RewritePattern):
 
     reason = "LLVM has no vector form of it"
 
+    def __init__(self, flushes: bool = False):
+        super().__init__()
+        self._flushes = flushes
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if (formula := FORMULAS.get(type(op))) is None:
             return
-        floats = Floats(op.results[0].type)
+        floats = Floats(op.results[0].type, self._flushes)
         match scalar := scalar_type(op.results[0].type):
             case _ if scalar == f32:
                 result = formula.write(floats, *op.operands)

@@ -6,7 +6,7 @@ from math import inf
 
 from xdsl.ir import SSAValue
 
-from .floats import Floats
+from .floats import EXPONENT_BIAS, Floats
 
 # 2 e^r for |r| <= ln(2) / 2, lowest power first; error 3e-9 of it.
 _EXP = (
@@ -17,6 +17,16 @@ _EXP = (
     0.08333620429039001,
     0.016738329082727432,
     0.0027675942983478308,
+)
+# 2 e^r for -ln(2) <= r <= 0; error 4e-9 of it. Exact at 0.
+_EXP_BELOW = (
+    2.0,
+    2.0,
+    0.9999964833259583,
+    0.3332834541797638,
+    0.0830736830830574,
+    0.016027297824621201,
+    0.0020083915442228317,
 )
 # 2^(1 + r) for |r| <= 1/2; error 6e-9 of it.
 _EXP2 = (
@@ -59,8 +69,8 @@ _ERF_TAIL = (
     0.00025176777853630483,
 )
 _ERF_SPLIT, _ERF_END = 1.1, 4.0
-_ONE = 127 << 23
-"""The bits of 1."""
+_SIGN = 1 << 8
+"""Added to a bias, it sets the sign."""
 
 # Below this, e^x - 1 and sinh(x) are x + x^2 / 2 and x.
 _TINY = 2.0**-13
@@ -70,32 +80,37 @@ _DOWN = 64
 
 
 def _scaled(f: Floats, y: SSAValue, shifted: SSAValue, low: SSAValue) -> SSAValue:
-    """`2^(n - 1) y` for the n in the low bits of `shifted`, from -150 to 128; in two steps where `low` holds."""
-    factor = f.plus(f.left(f.bits(shifted), 23), _ONE - (1 << 23))
+    """`2^(n - 1) y` for the n - 1 in the exponent of `shifted`, n from -150 to 128; in two steps where `low` holds."""
+    factor = f.bits(f.as_exponent(shifted))
     factor = f.select(low, f.plus(factor, _DOWN << 23), factor)
     y = f.mul(y, f.from_bits(factor))
     return f.select(low, f.mul(y, 2.0**-_DOWN), y)
 
 
 def exp(f: Floats, x: SSAValue) -> SSAValue:
-    """`e^x = 2^(n - 1) 2 e^r`, n the integer nearest to x / ln(2)."""
+    """`e^x = 2^(n - 1) 2 e^r`, n the integer nearest to x / ln(2), or where small results may be 0 the next above."""
+    if f.flushes:
+        # Any n of a normal result has a normal factor: 2^-126 to 2^127. Below it is 0.
+        x = f.between(x, -88.0, 89.0)
+        shifted, r = f.split_exponential_above(x, EXPONENT_BIAS - 1)
+        return f.mul(f.polynomial(r, _EXP_BELOW), f.as_exponent(shifted))
     # Beyond these e^x is 0 or infinite.
     x = f.between(x, -104.0, 89.0)
-    shifted, r = f.split_exponential(x)
+    shifted, r = f.split_exponential(x, EXPONENT_BIAS - 1)
     return _scaled(f, f.polynomial(r, _EXP), shifted, f.holds("olt", x, _LEAST * 0.69))
 
 
 def exp2(f: Floats, x: SSAValue) -> SSAValue:
     x = f.between(x, -151.0, 129.0)
-    shifted, n = f.rounded(x)
+    shifted, n = f.rounded(x, bias=EXPONENT_BIAS - 1)
     return _scaled(f, f.polynomial(f.sub(x, n), _EXP2), shifted, f.holds("olt", x, _LEAST + 1.0))
 
 
 def _scaled_expm1(f: Floats, x: SSAValue, less: int) -> SSAValue:
     """`2^-less (e^x - 1)` for n, its exponent, from -126 + less to 127 + less."""
-    shifted, r = f.split_exponential(x)
+    shifted, r = f.split_exponential(x, EXPONENT_BIAS - less)
     p = f.fma(f.mul(r, r), f.polynomial(r, _EXPM1), r)
-    scale = f.from_bits(f.plus(f.left(f.bits(shifted), 23), _ONE - (less << 23)))
+    scale = f.as_exponent(shifted)
     return f.fma(scale, p, f.sub(scale, 2.0**-less))
 
 
@@ -141,9 +156,9 @@ def erf(f: Floats, x: SSAValue) -> SSAValue:
     """`1 - 2^p(|x|)` with the sign of x for |x| >= 1.1, `x + x q(x^2)` below."""
     a = f.magnitude(x)
     power = f.polynomial(f.sub(f.choose("ogt", a, _ERF_END, _ERF_END, a), 1.0), _ERF_TAIL)
-    shifted, n = f.rounded(power)
     # -2^(n - 1)
-    scale = f.from_bits(f.plus(f.left(f.bits(shifted), 23), _ONE - (1 << 23) - (1 << 31)))
+    shifted, n = f.rounded(power, bias=EXPONENT_BIAS - 1 + _SIGN)
+    scale = f.as_exponent(shifted)
     tail = f.fma(f.polynomial(f.sub(power, n), _EXP2), scale, f.number(1.0))
     small = f.fma(a, f.polynomial(f.fma(a, a, f.number(-_ERF_MIDDLE)), _ERF), a)
     return f.with_sign(f.choose("olt", a, _ERF_SPLIT, small, tail), x)

@@ -31,6 +31,8 @@ LN2_HIGH = 0.693145751953125
 LN2_LOW = 1.4286067653301635e-06
 ROUNDERS: dict[Attribute, float] = {f32: 1.5 * 2**23, f64: 1.5 * 2**52}
 """Added to a smaller number, it leaves the nearest integer in the low bits of the sum."""
+EXPONENT_BIAS = 127
+"""What is added to the exponent of an f32 in its bits."""
 _LOG2_E = 1.4426950408889634
 _BITS: dict[Attribute, IntegerType] = {f32: i32, f64: i64}
 _FAST: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
@@ -65,8 +67,10 @@ class Floats:
 
     ops: list[Operation]
 
-    def __init__(self, like: Attribute):
+    def __init__(self, like: Attribute, flushes: bool = False):
         self.ops = []
+        self.flushes = flushes
+        """True if results of f32 smaller than the smallest normal number may be 0."""
         self._shape = lanes(like)
         self._known: dict[tuple[float, Attribute], SSAValue] = {}
 
@@ -214,18 +218,30 @@ class Floats:
 
     def power_of_two(self, exponent: SSAValue) -> SSAValue:
         """2^n for an integer n from -127, which gives 0, to 128, which gives infinity."""
-        return self.from_bits(self.left(self.plus(exponent, 127), 23))
+        return self.from_bits(self.left(self.plus(exponent, EXPONENT_BIAS), 23))
 
-    def rounded(self, x: SSAValue, factor: float = 1.0) -> tuple[SSAValue, SSAValue]:
-        """x factor + a rounder, whose low bits are the nearest integer, and that integer as a float."""
-        rounder = ROUNDERS[scalar_type(x.type)]
+    def as_exponent(self, shifted: SSAValue) -> SSAValue:
+        """The number whose sign and exponent are the low bits of a rounder's sum: 2^n for a bias of EXPONENT_BIAS."""
+        return self.from_bits(self.left(self.bits(shifted), 23))
+
+    def rounded(self, x: SSAValue, factor: float = 1.0, bias: int = 0) -> tuple[SSAValue, SSAValue]:
+        """x factor + a rounder, whose low bits are the nearest integer + bias, and that integer as a float."""
+        rounder = ROUNDERS[scalar_type(x.type)] + bias
         shifted = self.add(x, rounder) if factor == 1.0 else self.fma(x, factor, rounder)
         return shifted, self.sub(shifted, rounder)
 
-    def split_exponential(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    def split_exponential(self, x: SSAValue, bias: int = 0) -> tuple[SSAValue, SSAValue]:
         """n + a rounder for the integer n nearest to x / ln(2), and r: `x = n ln(2) + r`. For |x| below 2^21."""
-        shifted, n = self.rounded(x, _LOG2_E)
-        return shifted, self.fma(n, -LN2_LOW, self.fma(n, -LN2_HIGH, x))
+        shifted, n = self.rounded(x, _LOG2_E, bias)
+        return shifted, self._rest(x, n)
+
+    def split_exponential_above(self, x: SSAValue, bias: int = 0) -> tuple[SSAValue, SSAValue]:
+        """The same for the next integer n above x / ln(2), so that r is between -ln(2) and 0."""
+        shifted, n = self.rounded(self.fma(x, _LOG2_E, 0.5), bias=bias)
+        return shifted, self._rest(x, n)
+
+    def _rest(self, x: SSAValue, n: SSAValue) -> SSAValue:
+        return self.fma(n, -LN2_LOW, self.fma(n, -LN2_HIGH, x))
 
     def split_power(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The integer n and m, sqrt(1/2) to sqrt(2): `x = 2^n m` for a normal x > 0. m is 1 for 0 and infinity."""

@@ -39,7 +39,7 @@ FORMULAS: Mapping[type[Operation], Formula] = {
     math.CosOp: Formula(trigonometry.cos, 0.6),
     math.CoshOp: Formula(exponentials.cosh, 1.6),
     math.ErfOp: Formula(exponentials.erf, 1.0),
-    math.ExpOp: Formula(exponentials.exp, 1.0),
+    math.ExpOp: Formula(exponentials.exp, 1.5),
     math.Exp2Op: Formula(exponentials.exp2, 1.0),
     math.ExpM1Op: Formula(exponentials.expm1, 1.5),
     math.LogOp: Formula(logarithms.log, 1.0),
