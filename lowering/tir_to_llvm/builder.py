@@ -238,6 +238,11 @@ class LLVMBuilder(LocatedBuilder):
     def splat(self, value: SSAValue, type_: Attribute) -> SSAValue:
         return self.value(llvm_ext.SplatOp, (value,), type_)
 
+    def shuffle(self, first: SSAValue, second: SSAValue, places: Sequence[int], type_: Attribute) -> SSAValue:
+        """Elements of two vectors by their places in both, one behind the other; any for a place below 0."""
+        mask = DenseArrayBase.from_list(i32, list(places))
+        return self.value(llvm.ShuffleVectorOp, (first, second), type_, {"mask": mask})
+
     def extract(self, vector: SSAValue, lane: int, element: Attribute) -> SSAValue:
         return self.value(llvm_ext.ExtractElementOp, (vector, self.index(lane)), element)
 

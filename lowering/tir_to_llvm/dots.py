@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, VectorType, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.tir import Dot2Op, Dot4Op, DotBf16Op, JoinBytesOp, WidenPairsOp
@@ -36,17 +36,10 @@ def _summed(ctx: Lowering, products: SSAValue, parts: int, type_: Attribute) -> 
     while parts > 1:
         half = lanes(products.type) // 2
         narrower = VectorType(i32, [half])
-        sides = [
-            ctx.value(llvm.ShuffleVectorOp, (products, products), narrower, _every_other(half, start))
-            for start in (0, 1)
-        ]
+        sides = [ctx.shuffle(products, products, range(start, 2 * half, 2), narrower) for start in (0, 1)]
         products = ctx.value(llvm.AddOp, sides, narrower)
         parts //= 2
     return products if vector_type(type_) is not None else ctx.extract(products, 0, i32)
-
-
-def _every_other(count: int, start: int) -> Mapping[str, Attribute]:
-    return {"mask": DenseArrayBase.from_list(i32, range(start, 2 * count, 2))}
 
 
 def _widen_pairs(ctx: Lowering, op: Operation) -> None:

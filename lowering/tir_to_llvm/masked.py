@@ -1,4 +1,7 @@
-"""Loads and stores of some lanes: LLVM's masked ones where lanes are neighbours, else gathers and scatters."""
+"""Loads and stores of some lanes: LLVM's masked ones where lanes are neighbours, else gathers and scatters.
+
+Every other element is loaded with two masked loads of neighbours.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ..llvm_to_native.text import suffix, type_text
 from .arithmetic import select
 from .context import Handler, Lowering
 from .indexing import Indices
-from .memory import SPARE, Access, constant_of
+from .memory import SPARE, Access, constant_of, every_other
 from .types import PTR, element, lanes, like, numbers_attribute, register_type, vector_type
 
 _SMALL = (-(1 << 31), (1 << 31) - 1)
@@ -96,18 +99,37 @@ def _private(ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, count: int) -> boo
 def _load(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, MaskedLoadOp)
     type_, mask = register_type(op.result.type), ctx.get(op.mask)
-    access = _Lanes(ctx, op, type_)
     otherwise = ctx.constant(constant_of(op, op.otherwise, type_), type_)
     if _private(ctx, op, lanes(type_)):
         ctx.set(op.result, select(ctx, mask, Access(ctx, op, Indices(ctx, op.indices)).read(type_), otherwise))
         return
     is_bool = element(type_) == i1
+    if op.step == 2 and lanes(type_) > 2 and not is_bool:
+        ctx.set(op.result, _every_other(ctx, Access(ctx, op, Indices(ctx, op.indices)), mask, otherwise))
+        return
+    access = _Lanes(ctx, op, type_)
     passed = ctx.number(0, access.stored) if is_bool else otherwise
     name = f"llvm.masked.{'load' if access.near else 'gather'}.{access.name}"
     value = ctx.intrinsic(name, (access.pointer, access.align, mask, passed), access.stored).results[0]
     if is_bool:
         value = select(ctx, mask, ctx.icmp("ne", value, ctx.number(0, access.stored)), otherwise)
     ctx.set(op.result, value)
+
+
+def _every_other(ctx: Lowering, access: Access, mask: SSAValue, otherwise: SSAValue) -> SSAValue:
+    """Load the elements 0, 2, 4, .. that a mask says as `Access.read` does; no other element is touched."""
+    stored, count = otherwise.type, lanes(otherwise.type)
+    name = f"llvm.masked.load.{suffix(type_text(stored))}.p0"
+    align, none = ctx.constant(IntegerAttr(access.bytes, i32), i32), ctx.number(0, mask.type)
+    pointer = access.pointer()
+
+    def half(first: int) -> SSAValue:
+        wanted = [place // 2 if place % 2 == 0 else count for place in range(first, first + count)]
+        some = ctx.shuffle(mask, none, wanted, mask.type)
+        at = ctx.gep(pointer, ctx.index(first), access.element) if first else pointer
+        return ctx.intrinsic(name, (at, align, some, otherwise), stored).results[0]
+
+    return ctx.shuffle(half(0), half(count - 1), every_other(count), stored)
 
 
 def _store(ctx: Lowering, op: Operation) -> None:

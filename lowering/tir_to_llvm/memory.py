@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affine import Linear
@@ -81,8 +81,7 @@ class Access:
         ctx, count = self.ctx, lanes(stored)
         second = ctx.gep(pointer, ctx.index(count - 1), self.element)
         halves = (ctx.load(pointer, stored, self.bytes), ctx.load(second, stored, self.bytes))
-        places = [2 * lane if 2 * lane < count else 2 * lane + 1 for lane in range(count)]
-        return ctx.value(llvm.ShuffleVectorOp, halves, stored, {"mask": DenseArrayBase.from_list(i32, places)})
+        return ctx.shuffle(*halves, every_other(count), stored)
 
     def write(self, value: SSAValue) -> None:
         ctx, type_, pointer = self.ctx, value.type, self.pointer()
@@ -93,6 +92,11 @@ class Access:
             return
         for lane in range(lanes(type_)):
             ctx.store(ctx.extract(value, lane, self.element), self.lane(pointer, lane), self.bytes)
+
+
+def every_other(count: int) -> list[int]:
+    """The places of elements 0, 2, 4, .. in two vectors, of which the second ends with the last one."""
+    return [2 * lane if 2 * lane < count else 2 * lane + 1 for lane in range(count)]
 
 
 def _load(ctx: Lowering, op: Operation) -> None:

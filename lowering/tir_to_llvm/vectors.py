@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i32
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -66,8 +66,7 @@ def _halved(ctx: Lowering, name: str, value: SSAValue, free: Mapping[str, Attrib
     width = whole = lanes(type_)
     while width > 2:
         left = width // 2
-        mask = DenseArrayBase.from_list(i32, [*range(left, width), *[-1] * (whole - left)])
-        upper = ctx.value(llvm.ShuffleVectorOp, (value, value), type_, {"mask": mask})
+        upper = ctx.shuffle(value, value, [*range(left, width), *[-1] * (whole - left)], type_)
         value = overloaded(ctx, name, [value, upper], free)
         width = left
     ends = [ctx.extract(value, lane, element(type_)) for lane in range(width)]
@@ -121,10 +120,8 @@ def _insert(ctx: Lowering, op: Operation) -> None:
 
 def _shuffle(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, vector.ShuffleOp)
-    lanes = DenseArrayBase.from_list(i32, list(op.mask.get_values()))
-    first, second = ctx.get(op.v1), ctx.get(op.v2)
     type_ = register_type(op.result.type)
-    ctx.set(op.result, ctx.value(llvm.ShuffleVectorOp, (first, second), type_, {"mask": lanes}))
+    ctx.set(op.result, ctx.shuffle(ctx.get(op.v1), ctx.get(op.v2), op.mask.get_values(), type_))
 
 
 VECTORS: dict[type[Operation], Handler] = {
