@@ -12,7 +12,7 @@ from ...dialects.relay.normalization import BatchNormOp, LayerNormOp, LRNOp
 from ...dialects.relay.norms import GroupNormOp, InstanceNormOp, RMSNormOp
 from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import BroadcastToOp
-from ...dialects.sizes import broadcast_sizes, proves, same
+from ...dialects.sizes import broadcast_sizes, same
 from ..importing.terms import Term, along_rows, maximum, ones, sqrt, wide
 from .reductions import norm
 
@@ -126,17 +126,12 @@ def rms_norm(x: Term, scale: Term | None, axes: Sequence[int], epsilon: float) -
     return along_rows(lambda rows: rows.apply(RMSNormOp, weight, epsilon=epsilon), x.to(common), axes).to(scale.dtype)
 
 
-_VECTOR = 8
-"""Elements that most machines' vectors hold, or fewer."""
-
-
 def _as_image(x: Term) -> Term:
-    """Data (n, c, ..); their axes after the second as one, if they are no whole number of vectors together."""
+    """Data (n, c, ..); those of two axes with a third one of extent 1."""
     shape = x.shape
     if len(shape) < 2:
         x.ctx.fail("data of at least 2 dimensions", f"shape {list(shape)}")
-    extent = prod(shape[2:])
-    return x if proves(extent % _VECTOR, "==", 0) and len(shape) > 2 else x.reshape(*shape[:2], extent)
+    return x if len(shape) > 2 else x.reshape(*shape, 1)
 
 
 def group_norm(x: Term, gamma: Term | None, beta: Term | None, groups: int, epsilon: float, axis: int = 1) -> Term:

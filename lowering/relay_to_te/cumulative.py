@@ -8,11 +8,10 @@ from math import prod
 from ... import te
 from ...dialects.relay import cumulative as relay
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import same, same_shape, size_min
+from ...dialects.sizes import same, size_min
 from ...te import Expr, Tensor
 from . import cumulative_scripts as scripts
-from .stages import ROWS_APART, compute, dtype_of, label, shape, wide
-from .transform import flat_index, unflatten
+from .stages import ROWS_APART, dtype_of, rounded, shape, wide
 
 
 def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[Operator, Tensor], Tensor]:
@@ -34,22 +33,15 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
         def chosen(total: Expr, following: Expr) -> Expr:
             return total if sig.get("exclusive") else following
 
-        start = te.const(neutral, number)
+        start, result = te.const(neutral, number), shape_of(op.results[0])
         common = {"first": first, "step": step, "dtype": number, "combine": combine}
         with te.tag_scope(ROWS_APART):
             if same(inner, 1):
-                carried = scripts.along_rows(x, outer, extent, start=start, chosen=chosen, **common)
+                carried = scripts.along_rows(x, result, outer, extent, start=start, chosen=chosen, **common)
             else:
                 late, begins = int(sig.get("exclusive")), size_min(extent, 1)
-                carried = scripts.across_rows(x, outer, extent, inner, begins, late=late, begin=begin, **common)
-        result = shape_of(op.results[0])
-        if same_shape(result, shape(carried)) and number == dtype_of(op):
-            return carried
-
-        def element(*i: Expr) -> Expr:
-            return carried(*unflatten(flat_index(i, result), shape(carried))).astype(dtype_of(op))
-
-        return compute(result, element, label(op))
+                carried = scripts.across_rows(x, result, outer, extent, inner, begins, late=late, begin=begin, **common)
+        return rounded(carried, dtype_of(op))
 
     return lowered
 

@@ -17,10 +17,23 @@ from ... import te
 
 @te.hybrid.script
 def along_rows(
-    x: Any, outer: Any, extent: Any, first: Any, step: Any, dtype: Any, start: Any, combine: Any, chosen: Any
+    x: Any,
+    shape: Any,
+    outer: Any,
+    extent: Any,
+    first: Any,
+    step: Any,
+    dtype: Any,
+    start: Any,
+    combine: Any,
+    chosen: Any,
 ) -> Any:
-    """Along the last axis of a view (outer, extent). What is written is `chosen(total, next)`."""
-    y = output_tensor((outer, extent), dtype)
+    """Along the last axis of views (outer, extent) of x and the result, a tensor of `shape`.
+
+    What is written is `chosen(total, next)`.
+    """
+    result = output_tensor(shape, dtype)
+    y = view(result, (outer, extent))
     data = view(x, (outer, extent))
     for row in range(outer):
         total = start
@@ -28,12 +41,13 @@ def along_rows(
             following = combine(total, data[row, first + step * i])
             y[row, first + step * i] = chosen(total, following)
             total = following
-    return y
+    return result
 
 
 @te.hybrid.script
 def across_rows(
     x: Any,
+    shape: Any,
     outer: Any,
     extent: Any,
     inner: Any,
@@ -45,12 +59,13 @@ def across_rows(
     begin: Any,
     combine: Any,
 ) -> Any:
-    """Along the middle axis of a view (outer, extent, inner), for vectors of the last one.
+    """Along the middle axis of views (outer, extent, inner) of x and the result, for vectors of the last one.
 
     What is written is that of the step before, combined with the element of `late` steps before, 0 or 1; at first
     `begin(element)`. `begins` is 1, or 0 where the axis has no elements.
     """
-    y = output_tensor((outer, extent, inner), dtype)
+    result = output_tensor(shape, dtype)
+    y = view(result, (outer, extent, inner))
     data = view(x, (outer, extent, inner))
     for row in range(outer):
         for _ in range(begins):
@@ -61,4 +76,4 @@ def across_rows(
                 y[row, first + step * i, k] = combine(
                     y[row, first + step * (i - 1), k], data[row, first + step * (i - late), k]
                 )
-    return y
+    return result

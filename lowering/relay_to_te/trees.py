@@ -14,6 +14,8 @@ from .stages import ROWS_APART, compute, label, shape
 
 _ROWS = 32
 """The rows of a block, the unit of work of a thread."""
+_STEPS = 8
+"""The steps of a descent before trees are asked whether all are at leaves: most trees are no deeper."""
 _ACTS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "sum": lambda total, weight: total + weight,
     "min": te.minimum,
@@ -56,7 +58,7 @@ def tree_ensemble(
         return te.minimum(te.maximum(targets(k), 0), sig.int("targets") - 1)
 
     start = te.const(begin, x.dtype)
-    sizes = (rows, _ROWS, ceil_div(rows, _ROWS), groups, trees)
+    sizes = (rows, _ROWS, ceil_div(rows, _ROWS), groups, trees, _STEPS)
     with te.tag_scope(ROWS_APART):
         nodes = (x, roots, depths, features, values, children)
         act = _ACTS[sig.str("aggregate")]

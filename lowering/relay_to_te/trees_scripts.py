@@ -30,9 +30,9 @@ def tree_values(
 ) -> Any:
     """The values of the leaves that rows come to, combined by `act`: (rows, 1).
 
-    sizes: rows, rows of a block, blocks, groups, trees of a group. `begin(roots, group, tree)` is the
-    first node, `go(x, row, features, values, children, node)` the next one, `start` what is combined with the first
-    value.
+    sizes: rows, rows of a block, blocks, groups, trees of a group, steps after which a descent asks whether all trees
+    of a group are at leaves. `begin(roots, group, tree)` is the first node, `go(x, row, features, values, children,
+    node)` the next one, `start` what is combined with the first value.
     """
     scores = output_tensor((sizes[0], 1), x.dtype)
     for b in range(sizes[2]):
@@ -48,10 +48,18 @@ def tree_values(
                 for k in unroll(sizes[4]):
                     node[k] = begin(roots, g, k)
                 depth = int32(0)
-                while depth < depths[g]:
+                going = depth < depths[g]
+                while going:
                     for k in unroll(sizes[4]):
                         node[k] = go(x, b * sizes[1] + r, features, values, children, node[k])
                     depth += 1
+                    going = depth < depths[g]
+                    if going and depth % sizes[5] == 0:
+                        resting = int32(0)
+                        for k in unroll(sizes[4]):
+                            following = go(x, b * sizes[1] + r, features, values, children, node[k])
+                            resting += int32(following == node[k])
+                        going = resting < sizes[4]
                 total = scores[b * sizes[1] + r, 0]
                 for k in unroll(sizes[4]):
                     total = act(total, values[node[k]])
@@ -82,13 +90,13 @@ def tree_weights(
 
     sizes: .., targets, weights. `target(targets, k)` is the target of weight `k`.
     """
-    scores = output_tensor((sizes[0], sizes[5]), x.dtype)
+    scores = output_tensor((sizes[0], sizes[6]), x.dtype)
     for b in range(sizes[2]):
         node = allocate((sizes[4],), "int32", "local")
         end = min(int64(sizes[0]) - b * sizes[1], sizes[1])
         r = int64(0)
         while r < end:
-            for t in range(sizes[5]):
+            for t in range(sizes[6]):
                 scores[b * sizes[1] + r, t] = start
             r += 1
         for g in range(sizes[3]):
@@ -97,13 +105,21 @@ def tree_weights(
                 for k in unroll(sizes[4]):
                     node[k] = begin(roots, g, k)
                 depth = int32(0)
-                while depth < depths[g]:
+                going = depth < depths[g]
+                while going:
                     for k in unroll(sizes[4]):
                         node[k] = go(x, b * sizes[1] + r, features, values, children, node[k])
                     depth += 1
+                    going = depth < depths[g]
+                    if going and depth % sizes[5] == 0:
+                        resting = int32(0)
+                        for k in unroll(sizes[4]):
+                            following = go(x, b * sizes[1] + r, features, values, children, node[k])
+                            resting += int32(following == node[k])
+                        going = resting < sizes[4]
                 for k in range(sizes[4]):
                     i = max(begins[node[k]], 0)
-                    last = min(begins[node[k] + 1], sizes[6])
+                    last = min(begins[node[k] + 1], sizes[7])
                     while i < last:
                         at = target(targets, i)
                         scores[b * sizes[1] + r, at] = act(scores[b * sizes[1] + r, at], weights[i])

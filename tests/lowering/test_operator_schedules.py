@@ -264,6 +264,28 @@ def test_logarithms_of_a_softmax_keep_no_exponentials():
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("image", [(9, 7), (5, 3, 3)])
+def test_odd_images_are_normalised_as_they_lie(image: tuple[int, ...]):
+    case = Case("Y = InstanceNormalization(X0, W0, W1)", [(2, 6, *image)], [(6,), (6,)])
+    # One row each, of one kernel: nothing is copied into another shape.
+    assert f"k{'.k'.join(map(str, range(len(image))))}" in kernel_of(case).tir
+    (x,) = inputs_of(case)
+    x[1, 3] = 7
+    x[0, 1].reshape(-1)[2] = np.nan
+    model = model_of(case)
+    (wanted,) = onnxruntime_outputs(model, {"X0": x})
+    np.testing.assert_allclose(whence.compile(model, threads=1)(x), wanted, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_sums_are_written_once(axis: int):
+    case = Case(f"A = Constant<value_int={axis}>(); Y = CumSum(X0, A)", [(40, 64)])
+    assert not re.findall(r"tir\.alloc : !tir\.buffer<[^,>]*>", kernel_of(case).tir)
+    (x,) = inputs_of(case)
+    x[3, 5], x[7, 9] = np.inf, np.nan
+    np.testing.assert_allclose(whence.compile(model_of(case), threads=1)(x), x.cumsum(axis), rtol=1e-4, atol=1e-4)
+
+
 def test_windows_inside_the_image_have_no_guard():
     kernel = kernel_of(Case(f"Y = MaxPool<{WINDOW}>(X0)", [(1, 8, 64, 64)]))
     assert "loop_partition_hint" in kernel.schedule

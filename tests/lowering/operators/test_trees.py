@@ -10,6 +10,7 @@ from operator_cases import Cases, Check, MakeNet
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
+from whence.compiler.compile import compile as compile_model
 from whence.dialects.element_types import tensor_type
 from whence.dialects.relay.couplings import CoupledProbabilitiesOp
 from whence.dialects.relay.operator import Operator
@@ -61,6 +62,28 @@ CASES.add(CoupledProbabilitiesOp, RNG.uniform(0.05, 0.95, (4, 3)).astype(np.floa
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)
 def test_operator(kind: type[Operator], make_net: MakeNet, check_model: Check):
     CASES.check(kind, make_net, check_model)
+
+
+@pytest.mark.parametrize("targets", [1, 3])
+def test_descents_end_at_leaves_however_deep_trees_are(make_net: MakeNet, targets: int):
+    """Chains of 13 comparisons, said to be two thousand million deep: counting to that takes minutes."""
+    inner = np.arange(NODES) < 13
+    data, roots, _, _, values, _ = nodes("float32", 2, 4)
+    children = np.where(inner[:, None], np.stack([np.arange(NODES) + 14, np.arange(NODES) + 1], 1), NODES - 1)
+    children = np.where(inner[:, None], children, np.arange(NODES)[:, None]).astype(np.int32)
+    features = (np.arange(NODES) % 5).astype(np.int32)
+    values[inner] = -0.5
+    weights: list[Any] = []
+    if targets > 1:
+        weights = [np.minimum(np.arange(NODES + 1), WEIGHTS).astype(np.int32), *leaves("float32")[1:]]
+    found: list[Any] = []
+    for depth in (13, 2**31 - 2):
+        arrays = [np.zeros_like(roots), np.full(2, depth, np.int32), features, values, children, *weights]
+        net = make_net(data)
+        result = net.add_all(TreeEnsembleOp, *net.inputs, *arrays, targets=targets)
+        found.append(compile_model(net.finish(*result), threads=1)(data))
+    np.testing.assert_array_equal(found[1], found[0])
+    assert len(np.unique(found[0])) > 4
 
 
 @pytest.mark.parametrize(
