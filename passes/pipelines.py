@@ -85,6 +85,7 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
         "tile_bf16": _ROW // 2 if machine.amx_bf16 else 0,
         "tile_int8": _ROW if machine.amx_int8 else 0,
         "floats": int(not (machine.vnni or machine.sdot or machine.pmaddwd)),
+        "masks": int(machine.mask_registers),
     },
 }
 """Pass name -> its options for a machine."""

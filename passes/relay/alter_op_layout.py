@@ -30,7 +30,7 @@ from ...dialects.relay.nn import (
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.pairs import PackPairsOp
 from ...dialects.relay.qnn_products import Conv2DOp as QuantizedConv2DOp
-from ...dialects.relay.transform import LayoutTransformOp, PadOp, StridedSliceOp
+from ...dialects.relay.transform import LayoutTransformOp, PadOp
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
@@ -40,6 +40,7 @@ from ...support.machine import CHANNEL_BLOCK
 from ...syntax.relay.op_attrs import ALTER_LAYOUT, operators_with
 from .blocking import (
     SMALLEST_BLOCK,
+    arrangement,
     channel_block,
     empty_channels,
     few_channels,
@@ -49,8 +50,10 @@ from .blocking import (
     largest_divisor,
     moved,
     panel_width,
+    summed_block,
 )
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense, is_depthwise
+from .sink_cuts import SinkCuts, cut_channels, grown, uncut
 from .sink_layouts import is_other, sinking
 
 _STEPS = 32
@@ -74,58 +77,83 @@ def _zero(weight: SSAValue, module: ModuleOp) -> ConstantOp:
 class BlockConv(RewritePattern):
     """A convolution on NCHW (or NCW, NCDHW) computes on blocks of channels, in and out: of `lanes`, if they divide.
 
-    Where no block fills vectors, filters of zeros are added, and what they give is taken away behind the convolution.
+    Where no block fills vectors, channels and filters of zeros are added, and what they give is taken away behind the
+    convolution. Channels that were added before are read with weights of zero.
     """
 
     lanes: int
     vector: int
+    masks: bool
     module: ModuleOp
+    cuts: set[Operation]
+    """The slices that take channels away."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
         if type(op) not in (Conv1DOp, Conv2DOp, Conv3DOp):
             return
         assert isinstance(op, Conv)
         plain, kernel_plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL
-        input, filters = op.operands
-        computed = _computes(op, input, filters)
+        given, filters = op.operands
+        computed = _computes(op, given, filters)
         if CONV_LAYOUTS.of(op) != (plain, kernel_plain, plain) or computed is None:
             return
         groups = op.signature.int("groups")
-        channels, outputs = shape_of(input)[1], shape_of(filters)[0]
+        channels, outputs = shape_of(given)[1], shape_of(filters)[0]
         depthwise = groups == channels == outputs
-        pairs = computed == bf16 and not depthwise and channels // groups % 2 == 0
-        more = empty_channels(outputs, self.lanes, self.vector) if groups == 1 else 0
-        block_out = channel_block(outputs if depthwise else (outputs + more) // groups, self.lanes, self.vector)
+        input = uncut(given, self.cuts) if depthwise or groups == 1 else given
+        before = shape_of(input)[1] - channels
+        pairs = False
+        more = empty_channels(outputs, self.lanes, self.vector, self.masks) if groups == 1 else 0
+        block_out = channel_block((outputs + more) // groups, self.lanes, self.vector, self.masks)
         if depthwise:
-            block_in = block_out
+            before = more = before or empty_channels(channels, self.lanes, self.vector, self.masks)
+            groups = outputs + more
+            block_in = block_out = channel_block(groups, self.lanes, self.vector, self.masks)
             kernel, contrib = f"{kernel_plain}1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         else:
-            each = channels // groups
-            block_in = input_block(input, each, channel_block(each, self.lanes, self.vector))
+            few = computed == f32 and few_channels(outputs // groups, shape_of(op.results[0])[2:], self.vector)
+            block_in, zeros = self._block_in(input, channels // groups + before, groups, few)
+            before += zeros
+            pairs = computed == bf16 and (channels // groups + before) % 2 == 0
             if pairs and block_in % 2:
-                block_in = 2 * largest_divisor(each // 2, self.lanes // 2)
-            if computed == f32 and few_channels(outputs // groups, shape_of(op.results[0])[2:], block_in, self.vector):
+                block_in = 2 * largest_divisor((channels // groups + before) // 2, self.lanes // 2)
+            if few and block_in % self.vector == 0:
                 block_out, more = 1, 0
             kernel, contrib = f"{kernel_plain}{block_in // (1 + pairs)}i{block_out}o", ContribConv2DNCHWcOp
         # TVM has names of their own for blocked 2-d convolutions only.
         kind = contrib if isinstance(op, Conv2DOp) else None
         layouts = in_blocks(plain, block_in), kernel, in_blocks(plain, block_out)
         ops: list[Operation] = []
-        if more:
-            ops += [zero := _zero(filters, self.module)]
-            pads = [0, more, *[0] * (2 * len(shape_of(filters)) - 2)]
-            ops += [filled := PadOp(filters, zero.result, pad_width=pads)]
-            filters = filled.result
+        if wanted := channels + before - shape_of(input)[1]:
+            ops += grown(input, 1, wanted, self.module)
+            input = ops[-1].results[0]
+        for axis, zeros in ((0, more), (1, 0 if depthwise else before)):
+            if zeros:
+                ops += grown(filters, axis, zeros, self.module)
+                filters = ops[-1].results[0]
         if pairs:
             ops += [words := PackPairsOp(filters, axis=1)]
             filters = words.result
-        wide = moved(op, input, filters, channels=outputs + more) if ops else op
+        wide = moved(op, input, filters, channels=outputs + more, groups=groups) if ops else op
         ops += in_layouts(wide, CONV_LAYOUTS, *layouts, into=kind)
         if wide is not op:
             wide.drop_all_references()
         if more:
-            ops += [StridedSliceOp(ops[-1], begin=(0,), end=(outputs,), axes=(1,))]
+            ops += [cut := cut_channels(ops[-1], outputs)]
+            self.cuts.add(cut)
         rewriter.replace(op, ops)
+
+    def _block_in(self, data: SSAValue, channels: int, groups: int, few: bool) -> tuple[int, int]:
+        """Return the block of the input's channels, of each group, and the channels of zeros that fill the last.
+
+        few: whether input channels are the lanes, if blocks are whole vectors.
+        """
+        own = channel_block(channels, self.lanes, self.vector, self.masks)
+        if arrangement(data) is not None or groups > 1:
+            return input_block(data, channels, own), 0
+        if few and channels >= self.vector:
+            return self.vector, -channels % self.vector
+        return (own, 0) if own % self.vector == 0 else summed_block(channels, self.lanes, self.vector)
 
 
 @dataclass
@@ -217,6 +245,7 @@ class AlterOpLayoutPass(ModulePass):
     vector: the floats of a vector, which the machine says, too; where no block is whole vectors, it fills them best.
     halves: 1 where the machine multiplies and adds float16.
     floats: 1 where it has no instruction for sums of products of bytes or pairs.
+    masks: 1 where the machine has mask registers: the last vector of a block is one that is cut off.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
     tile_bf16, tile_int8: the channels in a block where the machine multiplies tiles of bfloat16, or of bytes, and the
     module has convolutions of such; of bytes only if none of them is depthwise, as these pack neighbours in a row.
@@ -244,6 +273,7 @@ class AlterOpLayoutPass(ModulePass):
     vector: int = CHANNEL_BLOCK
     bytes: int = 2
     halves: int = 0
+    masks: int = 1
     floats: int = 0
     tile_bf16: int = 0
     tile_int8: int = 0
@@ -267,8 +297,10 @@ class AlterOpLayoutPass(ModulePass):
             if number < 1:
                 raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
         lanes, quantized_lanes = self._lanes(op)
-        own = [
-            BlockConv(lanes, min(self.vector, lanes), op),
+        cuts: set[Operation] = set()
+        own: list[RewritePattern] = [
+            SinkCuts(op, cuts),
+            BlockConv(lanes, min(self.vector, lanes), bool(self.masks), op, cuts),
             PackDense(self.lanes, self.halves, op),
             PackDenseBits(self.lanes, self.floats, op),
         ]

@@ -28,8 +28,12 @@ SMALLEST_BLOCK = 4
 """Blocks below this many channels are not worth bringing operands to."""
 _WHOLE = 4
 """Vectors of the widest block that is no block of a machine's own: more leave too few registers for pixels."""
-_EMPTY = 1.25
-"""Work that may be left out for which channels of zeros, and taking them away again, pay."""
+_FEW_EMPTY = 1 / 8
+"""Channels of zeros, to each other one, that cost less than vectors that are cut off."""
+_EMPTY = 1.1
+"""Work that may be left out for which more channels of zeros pay."""
+_CLOSE = 1 / 16
+"""Channels of zeros, to each other one, that cost less than blocks that are no whole vectors, or narrower ones."""
 _SMALL = 64
 """The pixels of a small image."""
 _FULL = 3 / 4
@@ -73,7 +77,7 @@ def product_block(extent: int, limit: int) -> int:
     return max(divisors, key=lambda width: (width / (-(-width // limit) * limit), width))
 
 
-def channel_block(extent: int, limit: int, lanes: int) -> int:
+def channel_block(extent: int, limit: int, lanes: int, masks: bool = True) -> int:
     """Return the block of channels that a convolution sums in vectors of `lanes`: `limit` if that divides `extent`.
 
     Else a smaller power of two that is whole vectors, or the divisor of up to 4 vectors that fills them best: 52 of 104
@@ -83,28 +87,50 @@ def channel_block(extent: int, limit: int, lanes: int) -> int:
     if power == limit or power % lanes == 0:
         return power
     divisors = [width for width in range(1, min(extent, _WHOLE * lanes) + 1) if extent % width == 0]
-    return max(divisors, key=lambda width: (_filled(width, lanes), width))
+    return max(divisors, key=lambda width: (_filled(width, lanes, masks), width))
 
 
-def empty_channels(extent: int, limit: int, lanes: int) -> int:
-    """Return the channels of zeros that a convolution computes best beside `extent`; 0 where blocks divide well."""
-    more = -extent % limit
-    filled = _filled(channel_block(extent, limit, lanes), lanes)
-    return more if extent / (extent + more) > _EMPTY * filled else 0
+def empty_channels(extent: int, limit: int, lanes: int, masks: bool = True) -> int:
+    """Return the channels of zeros that a convolution computes best beside `extent`; 0 where blocks divide well.
+
+    They fill the last vector, or the last block of `limit` if that is hardly more.
+    """
+    filled = _filled(channel_block(extent, limit, lanes, masks), lanes, masks)
+    more, whole = -extent % lanes, -extent % limit
+    if whole - more <= _FEW_EMPTY * extent:
+        more = whole
+    pays = more <= _FEW_EMPTY * extent or extent / (extent + more) > _EMPTY * filled
+    return more if filled < 1 and pays else 0
 
 
-def few_channels(outputs: int, image: Sequence[Size], block: int, lanes: int) -> bool:
-    """Return whether a convolution's lanes are better input channels, in blocks of so many, than so few outputs.
+def summed_block(extent: int, limit: int, lanes: int) -> tuple[int, int]:
+    """Return the block of input channels in which a convolution reads data of no blocks, and zeros that fill the last.
+
+    Whole vectors, which are the fastest to pack, if that costs little; else few channels as they are, or the block
+    nearest to `limit` with the fewest zeros.
+    """
+    for width in (limit, lanes):
+        if width <= limit and -extent % width <= _CLOSE * extent:
+            return width, -extent % width
+    if extent <= 2 * limit:
+        return extent, 0
+    width = min(range(limit // 2, 2 * limit + 1), key=lambda width: (-extent % width, abs(width - limit)))
+    return width, -extent % width
+
+
+def few_channels(outputs: int, image: Sequence[Size], lanes: int) -> bool:
+    """Return whether a convolution's lanes are better input channels, in blocks of whole vectors, than so few outputs.
 
     Not of small images, as those that gate channels are: these are read again in blocks of channels.
     """
     large = any(isinstance(extent, SizeExpr) for extent in image) or prod(image) > _SMALL
-    return outputs < _FULL * lanes and block % lanes == 0 and large
+    return outputs < _FULL * lanes and large
 
 
-def _filled(width: int, lanes: int) -> float:
-    """Return the part of whole vectors that a width fills."""
-    return width / (-(-width // lanes) * lanes)
+def _filled(width: int, lanes: int, masks: bool = True) -> float:
+    """Return the part of whole vectors that a width fills, the last of which is several narrower ones without masks."""
+    full, rest = divmod(width, lanes)
+    return width / ((full + (min(rest, 1) if masks else rest.bit_count())) * lanes)
 
 
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:

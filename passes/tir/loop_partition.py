@@ -68,7 +68,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if same(begin, 0) and same(end, extent):
         return [loop]
     last = pieces(loop, ranges, asked) if same(begin, 0) and not loop.is_known else None
-    if parallel and not loop.is_known:
+    if parallel and (not loop.is_known or (same(begin, 0) and _is_uneven(loop))):
         if same(begin, 0):
             _branch(loop, end, None if last is None else last[1])
         return [loop]
@@ -99,6 +99,11 @@ def _leaves(start: Size, stop: Size) -> bool:
     if isinstance(start, int) and isinstance(stop, int):
         return start < stop
     return proves(start, "<=", stop)
+
+
+def _is_uneven(loop: ForOp) -> bool:
+    """Return whether stores in a loop have guards, those of an uneven split."""
+    return any(isinstance(op, IfOp) and op.likely is not None for op in walk(loop))
 
 
 def _keeps(loop: ForOp, start: Size, stop: Size) -> bool:
@@ -151,12 +156,15 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
     position = seen.values.index(var)
     low, high = seen.ranges[position]
     for expr in seen.guard:
-        form = _undivided(linear(expr, seen.ranges), seen.ranges)
-        factor = form.coefficient(position)
-        if not isinstance(factor, int) or not factor:
-            continue
+        whole = linear(expr, seen.ranges)
         # factor * var + rest >= 0 for the least rest
-        rest, _ = linear_bounds(form.plus(Linear(((AffineDimExpr(position), -factor),), 0)), seen.ranges)
+        others = Linear(tuple(term for term in whole.terms if position not in term[0].used_dims()), whole.constant)
+        rest, _ = linear_bounds(others, seen.ranges)
+        mine = tuple(term for term in whole.terms if position in term[0].used_dims())
+        form = _undivided(Linear(mine, rest), seen.ranges)
+        factor, rest = form.coefficient(position), form.constant
+        if not isinstance(factor, int) or not factor or len(form.terms) > 1:
+            continue
         within = (-(rest // factor), high + 1) if factor > 0 else (low, rest // -factor + 1)
         start, stop = _common((low, high + 1), within)
         if start is not None and stop is not None:
@@ -195,9 +203,9 @@ class TirLoopPartitionPass(ModulePass):
     doubt.
     Locations: copies keep those of what they copy.
 
-    How often a loop of open sizes runs only a call says. A parallel one of them stays one loop, with a branch inside
-    for the iterations in which a guard may stop what they do. Of a loop over tiles that are unrolled the last one is
-    done in smaller tiles.
+    How often a loop of open sizes runs only a call says. A parallel one of them, and one
+    around uneven splits, stays one loop, with a branch inside for the last iterations, in which a guard may stop what
+    they do. Of a loop over tiles that are unrolled the last one is done in smaller tiles.
 
     Kernels without uneven splits (`tir.if likely`) stay as they are, as guards of loads are seldom worth the code: a
     loop whose attribute `pragma_loop_partition_hint` says that they are has its kernel taken apart, too.

@@ -148,7 +148,7 @@ def test_a_model() -> None:
     """Operators through all passes; others, with all kernels, are in tests/e2e/test_networks.py."""
     from whence.frontends.onnx import from_onnx
 
-    module = from_onnx(MODELS / "light_squeezenet.onnx")
+    module = from_onnx(MODELS / "light_shufflenet.onnx")
     main = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == "main")
     rng = np.random.default_rng(0)
     inputs = [rng.random(shape_of(a)).astype(numpy_dtype(element_of(a))) for a in main.block.args]

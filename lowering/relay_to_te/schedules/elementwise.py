@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
 
 from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.sizes import Size, product, same, same_shape
 from ....dialects.sizes.kernel import known
+from ....dialects.sizes.types import extents_of
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....passes.tir.interleave_stores import BYTES, MOST
@@ -20,7 +24,7 @@ from ..cost import Cost, moved
 from ..knobs import Formula, Values
 from .common import PARTITION_HINT, Scheduling, Shared, passes, points, shape_of
 from .joined import joined_axis, schedule_joined
-from .runs import divides, run_of
+from .runs import block_of, divides, run_of
 
 _RUN = 4
 """Elements that are worth a vector of their own."""
@@ -48,7 +52,11 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if (period := _period(work, stage, axes[-1])) is not None:
         *axes, last = axes
         axes += stage.split(last, period)
-    if len(axes) > 1 and _interleaves(stage, axes[-1]) and (column := _column(stage, work.lanes(stage))) in axes[:-1]:
+    if (
+        len(axes) > 1
+        and _interleaves(stage, axes[-1])
+        and (column := _column(work, stage, work.lanes(stage))) in axes[:-1]
+    ):
         _interleave(work, stage, axes, column)
         return
     guarded = work.guarded(stage)
@@ -187,20 +195,18 @@ def _side(work: Scheduling) -> int:
 def _transposed(work: Scheduling, stage: Stage) -> IterVar | None:
     """The axis along which the stage reads memory, when it is another than the last one, and both are long."""
     least = _side(work) // 2
-    return None if below(stage.axes[-1].extent, least) else _column(stage, least)
+    return None if below(stage.axes[-1].extent, least) else _column(work, stage, least)
 
 
-def _column(stage: Stage, least: int) -> IterVar | None:
+def _column(work: Scheduling, stage: Stage, least: int) -> IterVar | None:
     """The axis of `least` passes along which the stage reads memory, other than the last, along which it writes."""
-    arguments = list(stage.compute.axes)
-    for read in stage.compute.reads:
-        if not read.map.data.results or arguments[-1] not in read.indices:
-            continue
-        along = [read.indices[dim] for dim in read.map.data.results[-1].used_dims()]
-        if len(along) == 1 and along[0] in stage.compute.axes and along[0] is not arguments[-1]:
-            axis = stage.axes[[argument is along[0] for argument in arguments].index(True)]
-            if not below(axis.extent, least):
-                return axis
+    last = len(stage.axes) - 1
+    for read in work.body(stage).reads:
+        used = [expr.used_dims() for expr in read.point]
+        if used and len(used[-1]) == 1 and any(last in dims for dims in used):
+            (along,) = used[-1]
+            if along < last and not below(stage.axes[along].extent, least):
+                return stage.axes[along]
     return None
 
 
@@ -209,23 +215,20 @@ def _divisor(extent: Size, most: int) -> int:
     return largest_divisor(extent, most) if isinstance(extent, int) else most
 
 
-def _neighbours(stage: Stage, row: IterVar, column: IterVar) -> bool:
+def _neighbours(work: Scheduling, stage: Stage, row: IterVar, column: IterVar) -> bool:
     """Return whether rows and columns follow one another in all reads, too, so that one loop of vectors can be both."""
-    compute = stage.compute
-    arguments = dict(zip(stage.axes, compute.axes, strict=False))
-    pair = [arguments[row], arguments[column]]
-    for read in compute.reads:
-        used = [{read.indices[dim] for dim in expr.used_dims()} for expr in read.map.data.results]
-        places = [i for i, values in enumerate(used) if values & set(pair)]
+    pair = [stage.axes.index(row), stage.axes.index(column)]
+    for read in work.body(stage).reads:
+        places = [i for i, expr in enumerate(read.point) if expr.used_dims() & set(pair)]
         if not places:
             continue
-        plain = all(isinstance(read.map.data.results[i], AffineDimExpr) for i in places)
         first = places[0]
-        if not plain or places != [first, first + 1] or [used[i] for i in places] != [{value} for value in pair]:
+        if [read.point[place] for place in places] != [AffineDimExpr(axis) for axis in pair]:
             return False
-        if read.otherwise is not None or not same(shape_of(read)[first + 1], column.extent):
+        extents = extents_of(cast("TensorType[Attribute]", read.tensor.type))
+        if places != [first, first + 1] or not same(extents[first + 1], column.extent):
             return False
-    return not any(isinstance(op, te.IndexOp) for op in compute.block.ops)
+    return not work.guarded(stage) and not any(isinstance(op, te.IndexOp) for op in stage.compute.block.ops)
 
 
 def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
@@ -234,26 +237,31 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     for parallel i.outer { for j.outer { for j.inner in 16 { for vectorized i.inner in 16 { b[.., i] = a[i, j] } } } }
     """
     *outer, last = stage.leaf
-    if outer[-1] is not column and not same(last.extent % work.lanes(stage), 0) and _neighbours(stage, outer[-1], last):
+    ends = outer[-1] is not column and not same(last.extent % work.lanes(stage), 0)
+    if ends and _neighbours(work, stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
     index, side = outer.index(column), _side(work)
-    rows, width = _divisor(column.extent, side), work.width(stage, last.extent)
+    # Rows of a tile lie in one block of what is read.
+    block = block_of(work, stage, stage.axes.index(column))
+    whole = column.extent if block < _RUN else block
+    rows, width = _divisor(whole, side), work.width(stage, last.extent)
     columns = width if width >= side // 2 else side
     heights, widths, orders = (), (), ()
     large = work.is_large(stage)
     if large:
-        extent, lanes = known(column.extent), work.lanes(stage)
-        heights = {largest_divisor(extent, max(1, int(side * factor))) for factor in _SIDES}
+        lanes = work.lanes(stage)
+        heights = {largest_divisor(known(whole), max(1, int(side * factor))) for factor in _SIDES}
         widths = [wide for wide in (lanes // 2, lanes) if wide > 1 and known(last.extent) % wide == 0]
         orders = (0, 1)
-    if 2 * rows < side and not below(column.extent, side):
+    if block < _RUN and 2 * rows < side and not below(column.extent, side):
         rows = side
         heights = {*heights, side} if large else ()
     rows = work.knob("rows", heights, rows)
     columns = work.knob("columns", widths, columns)
     cut = not same(column.extent % rows, 0)
-    # Threads cannot share a loop that is cut, so that one of few passes is to leave them the other.
-    few = cut and large and passes([*outer[:index], *outer[index + 1 :]]) < _ROWS
+    # Of few rows threads share the columns.
+    several = passes([*outer[:index], *outer[index + 1 :]]) if large else 1
+    few = cut and large and several * -(-known(column.extent) // rows) < _ROWS
     inside = work.knob("rows_inside", orders, int(few))
     column_loop, c_inner = stage.split(column, rows)
     if cut:
@@ -267,6 +275,8 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     stage.reorder(*outer, innermost, c_inner, l_inner)
     stage.vectorize(l_inner)
     shared = work.parallel(stage, outer, any_count=True)
+    if cut and stage.leaf[0] is not column_loop:
+        stage.pragma(stage.leaf[0], PARTITION_HINT, 1)
     if large:
         work.cost(_cost_of_tiles(work, stage, known(column.extent), known(last.extent), shared))
 

@@ -43,9 +43,18 @@ def run_of(work: Scheduling, stage: Stage) -> int:
 
     Blocks of 24 channels are read as blocks of 16 in runs of 8, and columns of a matrix one by one.
     """
-    points = readings(work.schedule)
     last = len(stage.compute.shape) - 1
-    own = [(stage, tuple(AffineDimExpr(axis) for axis in range(last + 1)))]
+    run, extent = block_of(work, stage, last), stage.compute.shape[last]
+    return gcd(run, extent) if run and isinstance(extent, int) else run
+
+
+def block_of(work: Scheduling, stage: Stage, axis: int) -> int:
+    """Return the elements along an axis that a stage reads in steps of one size, in all tensors; 0 for all of them.
+
+    Of 27 channels in blocks of 16 that are 16, the last of which are cut off.
+    """
+    points = readings(work.schedule)
+    own = [(stage, tuple(AffineDimExpr(number) for number in range(len(stage.compute.shape))))]
     run = 0
     for part in work.parts(stage):
         for host, point in own if part is stage else points[part]:
@@ -53,9 +62,8 @@ def run_of(work: Scheduling, stage: Stage) -> int:
                 for read in part.compute.reads:
                     source = read.tensor.owner
                     if not isinstance(source, te.ComputeOp) or not work.schedule[source].inlined:
-                        run = gcd(run, run_along(place(part, read, host, point), last))
-    extent = stage.compute.shape[-1]
-    return gcd(run, extent) if run and isinstance(extent, int) else run
+                        run = gcd(run, run_along(place(part, read, host, point), axis))
+    return run
 
 
 def divides(work: Scheduling, stage: Stage) -> bool:

@@ -124,3 +124,23 @@ tir.prim_func @shared(%a: !tir.buffer<6xf32>, %b: !tir.buffer<10xf32>) outputs 1
     tir.store %0, %b[%i] : f32, !tir.buffer<10xf32> loc("s")
   } loc("loop")
 } loc("p")
+
+// One around an uneven split has a branch inside, also where the guard has a quotient and another variable.
+// CHECK-LABEL: tir.prim_func @shared_rows
+tir.prim_func @shared_rows(%b: !tir.buffer<30x3xf32>) outputs 1 {
+  %c = arith.constant 1.0 : f32 loc("c")
+  // CHECK:      tir.for parallel %i in 24 {
+  // CHECK-NEXT:   tir.if likely [%i * -1 + 20] >= 0 {
+  // CHECK-NEXT:     tir.for %j in 4 {
+  // CHECK-NEXT:       tir.store %c
+  // CHECK:        } else {
+  // CHECK-NEXT:     tir.for %[[J:j_?[0-9]*]] in 2 {
+  // CHECK-NEXT:       tir.store %c
+  tir.for parallel %i in 24 attributes {pragma_loop_partition_hint = 1 : i64} {
+    tir.for %j in 4 {
+      tir.if likely [29 - (%i floordiv 3) * 4 - %j] >= 0 {
+        tir.store %c, %b[(%i floordiv 3) * 4 + %j, %i mod 3] : f32, !tir.buffer<30x3xf32> loc("s")
+      } loc("if")
+    } loc("j")
+  } loc("i")
+} loc("t")
