@@ -24,9 +24,12 @@ from ...dialects.relay.transform import LayoutTransformOp, PadOp, ReshapeOp, Str
 from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...dialects.sizes.types import is_static
 from ...provenance.rewrite import rewrite
+from ...support.machine import CHANNEL_BLOCK
 from ...syntax.relay.op_attrs import LEGALIZE, operators_with
 from .transposed_operands import ReadTransposed
 
+_FEW_EMPTY = 1 / 8
+"""Channels of zeros, to each other one, that cost less than weaving number by number."""
 _OWN = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"}
 
 
@@ -110,6 +113,12 @@ class _Builder:
         )
 
 
+def _whole_blocks(channels: int) -> int:
+    """Return the channels of whole blocks that hold so many, if zeros in the last one are few; else these."""
+    more = -channels % CHANNEL_BLOCK
+    return channels + more if more <= _FEW_EMPTY * channels else channels
+
+
 @dataclass
 class TransposedToConvolution(RewritePattern):
     """Compute all phases of a transposed convolution, one per offset in its strides, by one convolution."""
@@ -131,6 +140,9 @@ class TransposedToConvolution(RewritePattern):
         before = expand_padding(sig, sig.ints("padding"), rank)[:rank]
         spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
         phases = [_Phases.of(*row) for row in zip(image, spans, strides, before, out, strict=True)]
+        # Whole blocks of channels of each phase are woven by vectors.
+        each = _whole_blocks(per_group) if groups == 1 and prod(strides) > 1 else per_group
+        weight = build.grown(weight, (shape_of(weight)[0], each, *kernel))
         filters = self._filters(build, weight, groups, dilation, phases)
         padding = [p.pads[0] for p in phases] + [p.pads[1] for p in phases]
         convolution: type[Operator] = (Conv1DOp, Conv2DOp, Conv3DOp)[rank - 1]
@@ -138,14 +150,14 @@ class TransposedToConvolution(RewritePattern):
         made = build.add(convolution(data, filters, padding=padding, groups=groups, out_dtype=dtype))
         # (n, group, phases, outputs of a group, places) -> (n, group, outputs, place 0, phase 0, place 1, ..)
         places = shape_of(made)[2:]
-        split = build.reshaped(made, (batch, groups, *strides, per_group, *places))
+        split = build.reshaped(made, (batch, groups, *strides, each, *places))
         order = [0, 1, rank + 2]
         for axis in range(rank):
             order += [rank + 3 + axis, 2 + axis]
         woven = [place * stride for place, stride in zip(places, strides, strict=True)]
-        whole = build.reshaped(build.permuted(split, order), (batch, outputs, *woven))
+        whole = build.reshaped(build.permuted(split, order), (batch, groups * each, *woven))
         cut = [slice(p.begin, p.begin + extent) for p, extent in zip(phases, out, strict=True)]
-        build.laid_out(build.sliced(whole, [slice(None), slice(None), *cut]), plain, result)
+        build.laid_out(build.sliced(whole, [slice(None), slice(0, outputs), *cut]), plain, result)
         rewriter.replace(op, build.made)
 
     def _filters(

@@ -210,6 +210,23 @@ def _column(work: Scheduling, stage: Stage, least: int) -> IterVar | None:
     return None
 
 
+def _phases(work: Scheduling, stage: Stage) -> int:
+    """The images of which the last axis takes elements in turn, as a transposed convolution has them; 1 without any."""
+    last, counts = len(stage.axes) - 1, set[int]()
+    for read in work.body(stage).reads:
+        for expr in (part for whole in read.point for part in whole.dfs() if last in part.used_dims()):
+            match expr:
+                case AffineBinaryOpExpr(
+                    kind=AffineBinaryOpKind.FloorDiv | AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=count)
+                ):
+                    counts.add(count)
+                case _:
+                    pass
+    count = min(counts, default=1)
+    fits = count <= MOST and element_bytes(stage.compute.result.type.element_type) in BYTES
+    return count if fits and same(stage.axes[-1].extent % count, 0) else 1
+
+
 def _divisor(extent: Size, most: int) -> int:
     """The largest divisor of an extent up to `most`; `most` itself where that is open."""
     return largest_divisor(extent, most) if isinstance(extent, int) else most
@@ -235,17 +252,24 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     """Tiles of whole cache lines, of what is read and what is written.
 
     for parallel i.outer { for j.outer { for j.inner in 16 { for vectorized i.inner in 16 { b[.., i] = a[i, j] } } } }
+
+    Where elements of several images are written in turn, vectors of each are, which lie between those of the others.
     """
     *outer, last = stage.leaf
+    phase: list[IterVar] = []
     ends = outer[-1] is not column and not same(last.extent % work.lanes(stage), 0)
-    if ends and _neighbours(work, stage, outer[-1], last):
+    if (phases := _phases(work, stage)) > 1:
+        last, woven = stage.split(last, phases)
+        stage.unroll(woven)
+        phase.append(woven)
+    elif ends and _neighbours(work, stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
     index, side = outer.index(column), _side(work)
     # Rows of a tile lie in one block of what is read.
     block = block_of(work, stage, stage.axes.index(column))
     whole = column.extent if block < _RUN else block
     rows, width = _divisor(whole, side), work.width(stage, last.extent)
-    columns = width if width >= side // 2 else side
+    columns = width if width >= side // 2 else work.lanes(stage) if phase else side
     heights, widths, orders = (), (), ()
     large = work.is_large(stage)
     if large:
@@ -272,7 +296,7 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
         if inside
         else [*outer[:index], column_loop, *outer[index + 1 :], l_outer]
     )
-    stage.reorder(*outer, innermost, c_inner, l_inner)
+    stage.reorder(*outer, innermost, c_inner, *phase, l_inner)
     stage.vectorize(l_inner)
     shared = work.parallel(stage, outer, any_count=True)
     if cut and stage.leaf[0] is not column_loop:
