@@ -43,11 +43,11 @@ def test_channels_are_inside_rows_where_only_a_row_and_the_weights_fit(
 @pytest.mark.parametrize("channels", [19, 35])
 def test_threads_share_a_transposition_of_few_rows(channels: int) -> None:
     """Tiles of 16 rows do not divide these, and of what is cut off threads cannot share the loop."""
-    x = np.random.default_rng(0).standard_normal((1, 64, 64, channels), dtype=np.float32)
+    x = np.random.default_rng(0).standard_normal((1, 56, 56, channels), dtype=np.float32)
     turn = helper.make_node("Transpose", ["x"], ["y"], perm=[0, 3, 1, 2])
     ends = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-        for name, shape in {"x": x.shape, "y": (1, channels, 64, 64)}.items()
+        for name, shape in {"x": x.shape, "y": (1, channels, 56, 56)}.items()
     ]
     graph = helper.make_graph([turn], "turn", ends[:1], ends[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
