@@ -44,8 +44,8 @@ _OPTIONS: dict[str, tuple[Kind, Option]] = {
     # Beyond TVM: numbers smaller than the smallest normal one are 0 in kernels.
     "tir.flush_denormals": (bool, True),
     "tir.instrument_bound_checkers": (bool, False),
-    # Beyond TVM: products of tiles are vectors, also where the machine has registers for tiles.
-    "tir.lower_tiles": (bool, False),
+    # Beyond TVM: products of tiles are vectors, "always", or "if-refused": where a process may not use tiles.
+    "tir.lower_tiles": (str, ""),
     "tir.usmp.algorithm": (str, "greedy_by_size"),
     "tir.usmp.enable": (bool, False),
 }

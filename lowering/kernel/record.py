@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...runtime.program.program import TILES_ALLOWED
 from ..llvm_to_native.compile import Native
 
 Rows: TypeAlias = "tuple[tuple[int, int], ...]"
@@ -56,8 +57,8 @@ class Draft:
 
     @property
     def tiles(self) -> bool:
-        """Return whether its code multiplies tiles."""
-        return "tir.tile_config" in self.tir
+        """Return whether its code multiplies tiles, and has nothing else where it may not."""
+        return "tir.tile_config" in self.tir and TILES_ALLOWED not in self.tir
 
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)

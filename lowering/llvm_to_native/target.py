@@ -261,9 +261,10 @@ def _made(target: Target, opt: int = 3) -> Any:
         backend = llvm.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise PipelineError(message("target", "a triple that this LLVM knows", f"{target.triple} ({error})")) from error
-    return backend.create_target_machine(
-        cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small"
-    )
+    # A record's tiles are no features, as what has vectors beside them runs without them; LLVM has to know them.
+    tiles = [f"+{word}" for word in target.hardware.instructions if word.startswith("amx")]
+    features = ",".join(filter(None, [target.features, *tiles]))
+    return backend.create_target_machine(cpu=target.cpu, features=features, opt=opt, reloc="pic", codemodel="small")
 
 
 _lock = threading.Lock()

@@ -16,11 +16,15 @@ from xdsl.passes import ModulePass
 from ...dialects.element_types import stored_type
 from ...dialects.sizes.kernel import affine_map
 from ...dialects.tir import (
+    INDEX,
+    AllocConstOp,
     AllocOp,
     BufferType,
+    CallExternOp,
     Dot4Op,
     DotBf16Op,
     ForOp,
+    IfOp,
     LoadOp,
     PrimFuncOp,
     StoreOp,
@@ -35,6 +39,9 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tiles import SUMS, WORD, TileAccess, TileOp
 from ...provenance.diagnostics import fail
+from ...provenance.span import fuse
+from ...provenance.walk import walk
+from ...runtime.program.program import TILES_ALLOWED
 from .rewriting.constants import constant, vector_type
 from .rewriting.ops import record
 
@@ -44,9 +51,36 @@ _Op = TypeVar("_Op", bound=Operation)
 _ROW, _WORD, _FIRST = AffineDimExpr(0), AffineDimExpr(1), AffineConstantExpr(0)
 
 
-def run(func: PrimFuncOp) -> None:
-    """Lower the tiles of one kernel, in place. Raises VerifyException about one that does not fit its configuration."""
-    _lower_block(func.block, {})
+def run(func: PrimFuncOp, if_refused: bool = False) -> None:
+    """Lower the tiles of one kernel, in place. Raises VerifyException about one that does not fit its configuration.
+
+    if_refused: the kernel has both, and asks if it may use tiles.
+    """
+    configurations = [op for op in walk(func) if isinstance(op, TileConfigOp)]
+    if if_refused and configurations:
+        _lower_block(_otherwise(func, configurations), {})
+    else:
+        _lower_block(func.block, {})
+
+
+def _otherwise(func: PrimFuncOp, configurations: Sequence[TileConfigOp]) -> Block:
+    """Put the code of a kernel into a branch where tiles are allowed; gives the block of a copy of it for elsewhere."""
+    location = fuse([op.location for op in configurations])
+    moved = [op for op in func.block.ops if not isinstance(op, AllocOp | AllocConstOp)]
+    asked = CallExternOp(TILES_ALLOWED, [], [i32])
+    allowed = arith.IndexCastOp(asked.outputs[0], INDEX)
+    branch = IfOp.make(affine_map(1, (AffineDimExpr(0) - 1,)), [allowed.result], orelse=True)
+    for op in (asked, allowed, branch):
+        op.location = location
+        func.block.add_op(op)
+    assert branch.orelse is not None
+    copies: dict[SSAValue, SSAValue] = {}
+    for op in moved:
+        op.detach()
+        branch.block.add_op(op)
+        branch.orelse.block.add_op(op.clone(copies))
+    record("Branch", branch, "tiles may be refused", [asked, allowed, branch], gone=False)
+    return branch.orelse.block
 
 
 def _lower_block(block: Block, registers: _Registers) -> None:
@@ -191,8 +225,9 @@ class TirLowerTilesPass(ModulePass):
     Before: kernels in which a `tir.tile_config` stands before the other ops on tiles, in the same block or around.
     After: a local buffer stands for each register of a configuration, and loops over rows of vectors for each op; a
     product loops over words, too, `tir.dot4` or `tir.dot2_bf16` of vectors added to a row. Sums of bytes are the same
-    bits as those of the registers; those of bfloat16 are rounded at other places.
-    Locations: everything has that of the op that it stands for.
+    bits as those of the registers; those of bfloat16 are rounded at other places. With `if_refused`, kernels have both:
+    they call `whence_tiles_allowed`, and do one or the other.
+    Locations: everything has that of the op that it stands for; the question has those of all configurations.
 
     ```mlir
     tir.tile_config rows [4, 0, 0, 0, 0, 0, 0, 0] words [16, 0, 0, 0, 0, 0, 0, 0]
@@ -212,7 +247,8 @@ class TirLowerTilesPass(ModulePass):
     """
 
     name = "tir-lower-tiles"
+    if_refused: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func)
+            run(func, self.if_refused)

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...support.context import PassContext
-from ...support.errors import PipelineError
+from ...support.errors import PipelineError, expectation
 from ...support.machine import WIDEST, Machine
 from ..registry import own_names, row_of
 from ..runner import run_passes, run_under_instruments
@@ -140,8 +140,11 @@ def _tile(machine: Machine, func: PrimFuncOp) -> None:
 
 
 def _lower_tiles(machine: Machine, func: PrimFuncOp) -> None:
-    if not machine.tiles or _option("lower_tiles"):
-        lower_tiles.run(func)
+    wanted = PassContext.current().option("tir.lower_tiles")
+    if wanted not in ("", "always", "if-refused"):
+        raise PipelineError(expectation("tir.lower_tiles", "always, if-refused or nothing", repr(wanted)))
+    if not machine.tiles or wanted:
+        lower_tiles.run(func, if_refused=machine.tiles and wanted == "if-refused")
 
 
 def phases(machine: Machine, flush: bool = False) -> tuple[tuple[Step, ...], ...]:

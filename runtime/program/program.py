@@ -29,6 +29,8 @@ PARALLEL_FOR = "whence_parallel_for"
 
 ALLOC_REFUSED = "whence_alloc_refused"
 """`void (i64 bytes)`: the function that a kernel of open sizes calls before it returns because it got no memory."""
+TILES_ALLOWED = "whence_tiles_allowed"
+"""`i32 ()`: the function that kernels with tiles and vectors ask, 1 if the process may use tiles, else 0."""
 NEED_TILES = "whence_need_tiles"
 """`void ()`: the function that the program of kernels with tiles calls first, which ends a process that may not use
 them; whoever can raise an error has asked before (see tiles.py)."""

@@ -22,7 +22,7 @@ import numpy as np
 from ...support.errors import PipelineError, expectation
 from ..values.tensors import address, aligned_empty
 from .cpus import available_cpus
-from .program import ALLOC_REFUSED, NEED_TILES, PARALLEL_FOR, REFUSED, Code
+from .program import ALLOC_REFUSED, NEED_TILES, PARALLEL_FOR, REFUSED, TILES_ALLOWED, Code
 from .tiles import tiles_allowed
 
 MAX_THREADS = 1024
@@ -31,7 +31,7 @@ WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
 """The functions of the pool's code beside `whence_parallel_for`, on systems with workers."""
 MEMORY_SYMBOLS = ALLOC_REFUSED, REFUSED
 """The symbols of the record of memory that kernels did not get."""
-TILE_SYMBOLS = (NEED_TILES,)
+TILE_SYMBOLS = (NEED_TILES, TILES_ALLOWED)
 """The functions of machines that may have tiles."""
 
 
@@ -89,6 +89,8 @@ class PoolCode:
     refused: int = 0
     need_tiles: int = 0
     """`void ()`: ends a process that may not use tiles."""
+    tiles_allowed: int = 0
+    """`i32 ()`: 1 if the process may use tiles, else 0."""
     alive: object = field(default=None, compare=False)
     """The object that keeps the code mapped."""
 
@@ -102,7 +104,7 @@ class PoolCode:
     @property
     def imports(self) -> dict[str, int]:
         """The addresses of the functions that kernels call, by name."""
-        tiles = {NEED_TILES: self.need_tiles} if self.need_tiles else {}
+        tiles = {NEED_TILES: self.need_tiles, TILES_ALLOWED: self.tiles_allowed} if self.need_tiles else {}
         return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused, **tiles}
 
     def apart(self) -> PoolCode:

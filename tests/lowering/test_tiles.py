@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import ml_dtypes
@@ -20,6 +21,9 @@ from tiled import tiled
 import whence
 from whence.executables.executable import Executable
 from whence.lowering.kernel.record import Kernel
+from whence.runtime import load_module
+from whence.support.context import PassContext
+from whence.support.errors import PipelineError
 
 AMX = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids"
 Arrays = Mapping[str, NDArray[Any]]
@@ -180,6 +184,28 @@ def test_both_products_of_attention_are_in_tiles():
         found = whence.compile(model, target=target, precision="auto").run(inputs)["y"]
     (expected,) = onnxruntime_outputs(model, dict(inputs))
     np.testing.assert_allclose(found, expected, atol=0.02 * float(np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", ["dense", "signed steps"])
+def test_kernels_with_both_ask_when_they_run(name: str, tmp_path: Path):
+    model, inputs = BYTES[name]
+    with tiled("if-refused") as target:
+        exe = whence.compile(model, target=target, audit=True)
+    (kernel,) = [kernel for kernel in kernels_of(exe) if "tdpbusd" in kernel.assembly]
+    assert "call whence_tiles_allowed" in kernel.tir.replace('tir.call_extern "', "call ")
+    assert "tir.dot4" in kernel.tir
+    assert not kernel.tiles
+    expected = whence.compile(model).run(inputs)["y"]
+    np.testing.assert_array_equal(exe.run(inputs)["y"], expected)
+    for suffix in ("tar", "so"):
+        exe.export_library(tmp_path / f"net.{suffix}")
+        np.testing.assert_array_equal(load_module(tmp_path / f"net.{suffix}").run(inputs)["y"], expected)
+
+
+def test_the_option_has_two_words():
+    with PassContext(config={"tir.lower_tiles": "sometimes"}):
+        with pytest.raises(PipelineError, match=r"tir\.lower_tiles: expected always, if-refused or nothing, got"):
+            whence.compile(BYTES["dense"][0], target=AMX)
 
 
 @pytest.mark.parametrize("features", ["-amx-tile", "-amx-int8,-amx-bf16"])

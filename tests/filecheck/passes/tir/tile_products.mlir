@@ -1,5 +1,6 @@
 // RUN: whence-opt -p tir-tile-products --audit --print-debuginfo %s | filecheck %s
 // RUN: whence-opt -p tir-tile-products,tir-lower-tiles --audit --print-debuginfo %s | filecheck %s --check-prefix=VECTORS
+// RUN: whence-opt -p "tir-tile-products,tir-lower-tiles{if_refused=true}" --audit %s | filecheck %s --check-prefix=BOTH
 
 // Products have the location of the product, loads and stores of those that they stand for, zeros that of the first
 // sums, loops over terms that of the loops, and a configuration those of all tiles.
@@ -28,6 +29,14 @@
 // VECTORS:      %tile0 = tir.alloc : !tir.buffer<10x16xi32, local> loc(fused["zero", "terms", "sum"
 // VECTORS:      tir.dot4 {{.*}} : vector<16xi32> loc("product")
 // VECTORS-NOT:  tir.tile_
+
+// BOTH:      %[[ALLOWED:.*]] = tir.call_extern "whence_tiles_allowed"() : () -> i32
+// BOTH-NEXT: %[[NUMBER:.*]] = arith.index_cast %[[ALLOWED]] : i32 to index
+// BOTH-NEXT: tir.if [%[[NUMBER]] - 1] >= 0 {
+// BOTH:        tir.tile_dot
+// BOTH:      } else {
+// BOTH-NOT:    tir.tile_
+// BOTH:        tir.dot4 {{.*}} : vector<16xi32>
 tir.prim_func @f(%a: !tir.buffer<21x32xi32>, %b: !tir.buffer<2x32x32xi32>, %out: !tir.buffer<21x64xi32>) outputs 1 {
   tir.for parallel %n in 2 {
     %sums = tir.alloc : !tir.buffer<21x32xi32, local> loc("sum")
