@@ -86,6 +86,7 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
         "tile_int8": _ROW if machine.amx_int8 else 0,
         "floats": int(not (machine.vnni or machine.sdot or machine.pmaddwd)),
         "masks": int(machine.mask_registers),
+        "winograd": int(PassContext.current().option("relay.winograd") is True),
     },
 }
 """Pass name -> its options for a machine."""

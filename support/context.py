@@ -27,6 +27,8 @@ _OPTIONS: dict[str, tuple[Kind, Option]] = {
     "relay.fallback_device_type": (int, 1),
     "relay.frontend.fill_span": (bool, True),
     "relay.vm.max_depth": (int, 20_000),
+    # Beyond TVM: convolutions of 3x3 may compute on transformed weights, which rounds otherwise.
+    "relay.winograd": (bool, True),
     "te.keep_primitive_lines": (bool, False),
     "te.keep_schedule_record": (bool, True),
     "tir.InjectDoubleBuffer.split_loop": (int, 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import ClassVar
 
@@ -74,7 +74,7 @@ class Conv(Operator):
             sig.fail(f"output channels divisible by groups={groups}", str(kernel["O"]))
         if (channels := sig.get("channels")) is not None and channels != kernel["O"]:
             sig.fail(f"channels = {kernel['O']} as the kernel has", str(channels))
-        window = [kernel[letter] for letter in cls.SPATIAL]
+        window = cls.window(sig, kernel)
         if (size := sig.get("kernel_size")) is not None and list(size) != window:
             sig.fail(f"kernel_size {window} as the kernel has", str(list(size)))
         rank = len(cls.SPATIAL)
@@ -85,6 +85,11 @@ class Conv(Operator):
             pads = padding[i] + padding[i + rank]
             full[letter] = window_extent(sig, data[letter], window[i], strides[i], dilation[i], pads, False)
         return [tensor_of(sig.product_element(), shape_in(sig, full, out_axes))]
+
+    @classmethod
+    def window(cls, sig: Signature, kernel: Mapping[str, int]) -> list[int]:
+        """The extents of a window; `kernel` has those of the weight by the letters of its axes."""
+        return [kernel[letter] for letter in cls.SPATIAL]
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:

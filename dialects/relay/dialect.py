@@ -51,6 +51,7 @@ from . import trees as trees
 from . import vision as vision
 from . import window_indices as window_indices
 from . import windows as windows
+from . import winograd as winograd
 from .binding import IfOp, LetOp
 from .canonicalization import canonicalize_operators
 from .constants import PoolAttr

@@ -60,7 +60,7 @@ def _taken(windows: Sequence[_Window], point: Sequence[Expr], k: Sequence[Expr])
     return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, point, k, strict=True)]
 
 
-def _padded(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Tensor:
+def zeros_around(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Tensor:
     """NC..[x]c data in a buffer of image `extents`, zeros around it; the data itself when nothing is added."""
     batch, chunks, *image, lanes = shape(data)
     if same_shape(extents, image) and not any(before):
@@ -88,7 +88,7 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
     groups = op.signature.int("groups")
     windows = _windows(op, kernel)
     need = [_needed(extent, out, w) for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)]
-    padded = _padded(data, need, [w.before for w in windows])
+    padded = zeros_around(data, need, [w.before for w in windows])
     per_group = o_chunks // groups
     multiplied = products(padded, weight, wide(dtype_of(op)))
     ic, k, il = te.reduce_axis((0, i_chunks), "ic"), _window_axes(kernel), te.reduce_axis((0, i_lanes), "il")
@@ -138,7 +138,7 @@ def conv_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     return _blocked_convolution(op, label(op), data, weight, shape_of(op.results[0]))
 
 
-def _repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str) -> Tensor:
+def repacked(x: Tensor, src: str, dst: str, extents: tuple[int, ...], name: str) -> Tensor:
     return compute(extents, lambda *i: x(*blocked_point(i, src, dst)), name, keep=True)
 
 
@@ -162,9 +162,9 @@ def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     result = shape_of(op.results[0])
     extents = _image(result, layouts[2], op.SPATIAL)
     ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // groups, CHANNEL_BLOCK)
-    packed = _repacked(data, layouts[0], f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
+    packed = repacked(data, layouts[0], f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
     blocks = (outputs // ob, depth // ib, *kernel_extents, ib, ob)
-    kernel = _repacked(weight, layouts[1], f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
+    kernel = repacked(weight, layouts[1], f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
     blocked = _blocked_convolution(op, f"{label(op)}_NCHWc", packed, kernel, (batch, outputs // ob, *extents, ob))
     return compute(result, lambda *i: blocked(*blocked_point(i, f"{plain}{ob}c", layouts[2])), label(op))
 
@@ -207,7 +207,7 @@ def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     _, _, *kernel, _, _ = shape(weight)
     windows, k = _windows(op, kernel), _window_axes(kernel)
     need = [w.before + extent + w.after for w, extent in zip(windows, shape(data)[2:-1], strict=True)]
-    padded = _padded(data, need, [w.before for w in windows])
+    padded = zeros_around(data, need, [w.before for w in windows])
     number = wide(dtype_of(op))
 
     def product(n: Expr, c: Expr, *rest: Expr) -> Expr:

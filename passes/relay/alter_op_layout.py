@@ -55,6 +55,7 @@ from .blocking import (
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense, is_depthwise
 from .sink_cuts import SinkCuts, cut_channels, grown, uncut
 from .sink_layouts import is_other, sinking
+from .winograd import in_winograd_form, winograd_pays
 
 _STEPS = 32
 """Products of float16 that are summed as such, at most."""
@@ -79,6 +80,7 @@ class BlockConv(RewritePattern):
 
     Where no block fills vectors, channels and filters of zeros are added, and what they give is taken away behind the
     convolution. Channels that were added before are read with weights of zero.
+    Filters of 3x3 are transformed where Winograd's products of fewer numbers are faster.
     """
 
     lanes: int
@@ -87,6 +89,7 @@ class BlockConv(RewritePattern):
     module: ModuleOp
     cuts: set[Operation]
     """The slices that take channels away."""
+    winograd: bool
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
         if type(op) not in (Conv1DOp, Conv2DOp, Conv3DOp):
@@ -124,6 +127,15 @@ class BlockConv(RewritePattern):
         kind = contrib if isinstance(op, Conv2DOp) else None
         layouts = in_blocks(plain, block_in), kernel, in_blocks(plain, block_out)
         ops: list[Operation] = []
+        if (
+            self.winograd
+            and not (more or before)
+            and computed == f32
+            and winograd_pays(op, block_in, block_out, self.vector)
+        ):
+            layouts = layouts[0], f"HWOI{block_in}i{block_out}o", layouts[2]
+            rewriter.replace(op, in_winograd_form(op, layouts))
+            return
         if wanted := channels + before - shape_of(input)[1]:
             ops += grown(input, 1, wanted, self.module)
             input = ops[-1].results[0]
@@ -249,6 +261,7 @@ class AlterOpLayoutPass(ModulePass):
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
     tile_bf16, tile_int8: the channels in a block where the machine multiplies tiles of bfloat16, or of bytes, and the
     module has convolutions of such; of bytes only if none of them is depthwise, as these pack neighbours in a row.
+    winograd: 0 where no convolution is to become one of transformed weights, as the option `relay.winograd` says.
 
     ```mlir
     %w = relay.constant @w : tensor<32x16x1x1xf32> loc("w")
@@ -292,6 +305,8 @@ class AlterOpLayoutPass(ModulePass):
             quantized = self.tile_int8 or quantized
         return floats, quantized
 
+    winograd: int = 1
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name, number in (("lanes", self.lanes), ("vector", self.vector)):
             if number < 1:
@@ -300,7 +315,7 @@ class AlterOpLayoutPass(ModulePass):
         cuts: set[Operation] = set()
         own: list[RewritePattern] = [
             SinkCuts(op, cuts),
-            BlockConv(lanes, min(self.vector, lanes), bool(self.masks), op, cuts),
+            BlockConv(lanes, min(self.vector, lanes), bool(self.masks), op, cuts, bool(self.winograd)),
             PackDense(self.lanes, self.halves, op),
             PackDenseBits(self.lanes, self.floats, op),
         ]

@@ -23,7 +23,7 @@ from .rewriting.ops import record
 from .rewriting.tail_pieces import pieces
 
 HINT = "pragma_loop_partition_hint"
-"""The attribute of a loop that asks for it."""
+"""The attribute of a loop that asks for it, or, if it is 0, against it."""
 
 
 def run(func: PrimFuncOp, const_loops: bool = False) -> None:
@@ -53,9 +53,12 @@ def _block(block: Block, ranges: Ranges) -> None:
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     """Replace `loop` by its parts, and return them; by itself if no guard asks for more."""
     extent = loop.trip_count
-    asked = loop.attributes.pop(HINT, None) is not None
+    hint = loop.attributes.pop(HINT, None)
+    asked = hint is not None
     parallel = loop.kind.data == "parallel"
     if (parallel and loop.is_known and not asked) or (loop.kind.data == "vectorized" and not asked) or below(extent, 2):
+        return [loop]
+    if isinstance(hint, IntegerAttr) and not hint.value.data:
         return [loop]
     begin: Size = 0
     end = extent

@@ -28,6 +28,7 @@ Shape = tuple[int, ...]
 
 CONVOLUTION = "relay.nn.contrib_conv2d_NCHWc"
 DEPTHWISE = "relay.nn.contrib_depthwise_conv2d_NCHWc"
+WINOGRAD = "relay.nn.contrib_conv2d_winograd_without_weight_transform"
 LAYOUTS = 'data_layout = "NCHW16c", kernel_layout = "OIHW{}i16o", out_layout = "NCHW16c"'
 
 
@@ -76,6 +77,14 @@ def depthwise(size: int, stride: int, padding: int) -> Kernel:
     return Kernel(DEPTHWISE, shapes, attributes, stride, padding, 3, knobs)
 
 
+def winograd(rows: int, columns: int, ins: int, outs: int, padding: int) -> Kernel:
+    made = (rows + 2 * padding - 2, columns + 2 * padding - 2)
+    attributes = f"padding = {[padding] * 4}, {LAYOUTS.format(16).replace('OIHW', 'HWOI')}"
+    shapes = ((2, ins, rows, columns, 16), (4, 4, outs, ins, 16, 16), (2, outs, *made, 16))
+    knobs = ("kept_rows", "rows", "kept_blocks", "shared_data", "blocks", "pixels")
+    return Kernel(WINOGRAD, shapes, attributes, 1, padding, 3, knobs)
+
+
 def pool(data: Shape, result: Shape, layout: str) -> Kernel:
     attributes = f'pool_size = [3, 3], strides = [2, 2], padding = [1, 1, 1, 1], layout = "{layout}"'
     return Kernel("relay.nn.max_pool2d", (data, result), attributes, 2, 1, 3, ("pixels", "unrolled_terms"))
@@ -89,6 +98,9 @@ KERNELS = {
     "depthwise": depthwise(10, 1, 1),
     "depthwise, steps": depthwise(13, 2, 1),
     "depthwise, whole": depthwise(10, 1, 0),
+    "winograd": winograd(8, 12, 2, 4, 1),
+    "winograd, odd": winograd(13, 9, 1, 2, 1),
+    "winograd, whole": winograd(14, 10, 2, 2, 0),
     "pool in blocks": pool((1, 2, 14, 14, 16), (1, 2, 7, 7, 16), "NCHW16c"),
     "pool": pool((1, 4, 36, 36), (1, 4, 18, 18), "NCHW"),
 }
@@ -103,7 +115,7 @@ def windows(data: Array, kernel: Kernel, outside: float) -> Array:
 
 
 def expected(kernel: Kernel, *operands: Array) -> Array:
-    if kernel.op == CONVOLUTION:
+    if kernel.op in (CONVOLUTION, WINOGRAD):
         result = np.einsum("ncyxikl,ockliz->noyxz", windows(operands[0], kernel, 0), operands[1])
     elif kernel.op == DEPTHWISE:
         result = np.einsum("ncyxikl,cdkldi->ncyxi", windows(operands[0], kernel, 0), operands[1])
@@ -136,7 +148,13 @@ def sample(kernel: Kernel, machine: Machine, count: int) -> list[dict[str, int]]
 def test_all_points_compute_the_same(name: str):
     kernel, draw = KERNELS[name], np.random.default_rng(5)
     operands = [draw.standard_normal(shape).astype(np.float32) for shape in kernel.shapes[:-1]]
+    if kernel.op == WINOGRAD:
+        ins, outs = kernel.shapes[0][1], kernel.shapes[-1][1]
+        operands[1] = draw.standard_normal((outs, ins, 3, 3, 16, 16)).astype(np.float32)
     right = expected(kernel, *operands)
+    if kernel.op == WINOGRAD:
+        points = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]]) / 2
+        operands[1] = np.einsum("ak,bl,ockliz->abociz", points, points, operands[1]).astype(np.float32)
     for decisions in sample(kernel, Target.native().hardware, 6):
         result = output(kernel, operands, decisions)
         np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-4, err_msg=str(decisions))

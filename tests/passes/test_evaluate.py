@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from one_operator import Array, close, ort, random, rng, run
 
-from whence.dialects.relay import nn, transform
+from whence.dialects.relay import nn, transform, winograd
 from whence.dialects.relay.attributes import Value
 from whence.dialects.relay.operator import Operator
 from whence.runtime.values.tensors import aligned_empty
@@ -171,6 +171,15 @@ def test_blocked_conv2d() -> None:
         out_layout="NCHW4c",
     )
     close(result, blocked(ort("Conv", x, w, group=8), "NCHW", "NCHW4c"), 1e-4)
+
+
+def test_transformed_windows() -> None:
+    for padding, shape in (((1, 1, 1, 1), (2, 3, 6, 8)), ((0, 0, 0, 0), (1, 3, 7, 9)), ((2, 0, 1, 1), (1, 3, 5, 4))):
+        x, w = random(*shape), random(5, 3, 3, 3)
+        (points,) = run(winograd.WinogradWeightTransformOp, w)
+        assert points.shape == (4, 4, 5, 3)
+        (result,) = run(winograd.WinogradConv2DOp, x, points, padding=padding)
+        close(result, ort("Conv", x, w, pads=padding), 1e-4)
 
 
 def test_matrix_products() -> None:

@@ -18,6 +18,7 @@ from whence.dialects.relay.convolution_transpose import (
 )
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.window_indices import DeformableConv2DOp, MaxPoolWithArgmaxOp
+from whence.dialects.relay.winograd import WinogradConv2DOp, WinogradWeightTransformOp
 
 CASES = Cases()
 CASES.add(nn.Conv1DOp, "2x6x17", "8x6x3", constants=1, padding=(1, 0), strides=(2,))
@@ -33,6 +34,9 @@ for layouts in ({"data_layout": "NHWC", "kernel_layout": "HWIO"}, {"data_layout"
     )
 CASES.add(nn.Conv2DOp, "1x6x5x8", "3x3x8x1", groups=8, data_layout="NHWC", kernel_layout="HWOI", strides=(2, 1))
 CASES.add(nn.Conv2DOp, "1x8x6x5", "3x3x8x1", groups=8, kernel_layout="HWOI", padding=(1, 1))
+CASES.add(WinogradWeightTransformOp, "5x6x3x3", constants=1)
+CASES.add(WinogradConv2DOp, "2x6x7x10", "4x4x20x6", constants=1, padding=(1, 0, 2, 1))
+CASES.add(WinogradConv2DOp, "1x9x8x16", "4x4x4x16", padding=(1, 1), data_layout="NHWC", out_layout="NCHW")
 CASES.add(nn.Conv1DOp, "2x9x4 float16", "3x4x5 float16", data_layout="NWC", kernel_layout="WIO")
 CASES.add(nn.Conv3DOp, "1x4x5x6x7", "8x4x3x3x3", constants=1, padding=(1, 1, 1), strides=(1, 2, 1))
 CASES.add(nn.Conv3DOp, "1x1x6x1x4 float64", "2x1x1x1x1 float64")

@@ -87,6 +87,17 @@ tir.prim_func @hint(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   } loc("copy")
 } loc("f")
 
+// A hint of 0 asks against it, whatever the options are.
+// CHECK-LABEL: tir.prim_func @whole
+// CHECK:       tir.for %i in 8 {
+// CHECK-NEXT:    tir.load %a[%i - 1] if
+tir.prim_func @whole(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
+  tir.for %i in 8 attributes {pragma_loop_partition_hint = 0 : i64} {
+    %0 = tir.load %a[%i - 1] if [%i - 1] >= 0 else 0.0 : f32 : !tir.buffer<8xf32> -> f32 loc("pad")
+    tir.store %0, %b[%i] : f32, !tir.buffer<8xf32> loc("copy")
+  } loc("copy")
+} loc("f")
+
 // A guard that never holds leaves no iterations free of it: the loop stays one.
 // OFF-LABEL: tir.prim_func @never
 // OFF:       tir.for %i in 4 {
