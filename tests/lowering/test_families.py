@@ -142,9 +142,9 @@ def test_families_differ_in_an_outer_axis_alone():
     from whence.compiler.load import load
     from whence.passes.pipelines import relay_pipeline, run_passes
 
-    text = ", ".join(f"float[{n}, 8, 8] a{n}, float[4, {n}, 8] b{n}, float[4, 8, {n}] c{n}" for n in (3, 5, 6))
+    text = ", ".join(f"float[{n}, 8, 8] a{n}, float[4, {n}, 8] b{n}, float[4, 8, {n}, 8] c{n}" for n in (3, 5, 6))
     nodes = " ".join(f"y{n} = Relu (a{n}) z{n} = Sin (b{n}) v{n} = Exp (c{n})" for n in (3, 5, 6))
-    ends = ", ".join(f"float[{n}, 8, 8] y{n}, float[4, {n}, 8] z{n}, float[4, 8, {n}] v{n}" for n in (3, 5, 6))
+    ends = ", ".join(f"float[{n}, 8, 8] y{n}, float[4, {n}, 8] z{n}, float[4, 8, {n}, 8] v{n}" for n in (3, 5, 6))
     module = load(
         onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> g ({text}) => ({ends}) {{ {nodes} }}')
     )
