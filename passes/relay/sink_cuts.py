@@ -2,7 +2,8 @@
 
 What takes them away, a slice of channels, moves below operators that compute each channel by itself; a convolution
 reads them with weights of zero. So the slice is left where a region of blocks ends, in the pass that leaves it anyway.
-Zeros times what is no number is none: so slices stay above operators that make infinities of finite numbers.
+Zeros times an infinity, or what is no number, are no number: so slices stay above operators that make infinities of
+finite numbers, and above those that make finite numbers of infinities, of which a next layer has to see nothing else.
 """
 
 from __future__ import annotations
@@ -32,16 +33,11 @@ _FINITE = (
     elementwise.AddOp,
     elementwise.SubtractOp,
     elementwise.MultiplyOp,
-    elementwise.MaximumOp,
-    elementwise.MinimumOp,
     elementwise.NegativeOp,
     elementwise.ReluOp,
     elementwise.LeakyReluOp,
-    elementwise.ClipOp,
-    elementwise.SigmoidOp,
-    elementwise.TanhOp,
 )
-"""Pointwise operators whose results are finite for finite operands, as sums and products of activations are."""
+"""Pointwise operators whose results are finite just where their operands are, as sums of activations are."""
 
 
 def cut_channels(value: SSAValue | Operation, count: int) -> StridedSliceOp:
@@ -112,7 +108,7 @@ def _is_known(value: SSAValue) -> bool:
 
 
 def _keeps_channels(op: Operator) -> bool:
-    """Return whether an operator computes each channel by itself, and finite numbers of finite ones."""
+    """Return whether an operator computes each channel by itself, and finite numbers of finite ones only."""
     if isinstance(op, BiasAddOp):
         return op.signature.int("axis") % len(shape_of(op.data)) == CHANNELS
     if isinstance(op, (Pool, Resized)):

@@ -12,11 +12,11 @@ import whence
 from whence.executables.executable import Executable
 
 BODIES = {
-    "activations": "b = Relu (a)  c = Sigmoid (a)  d = Mul (b, c)",
-    "two ways": "b = Conv <pads = [1, 1, 1, 1]> (a, own)  c = Add (b, a)  d = HardSwish (c)",
-    "depthwise": "b = Conv <pads = [1, 1, 1, 1], group = 43> (a, deep, bias)  d = Clip (b, low, high)",
+    "activations": "b = Relu (a)  c = LeakyRelu (a)  d = Mul (b, c)",
+    "two ways": "b = Conv <pads = [1, 1, 1, 1]> (a, own)  c = Add (b, a)  d = Relu (c)",
+    "depthwise": "b = Conv <pads = [1, 1, 1, 1], group = 43> (a, deep, bias)  d = Relu (b)",
     "pools": "b = MaxPool <kernel_shape = [3, 3]> (a)  d = AveragePool <kernel_shape = [2, 2]> (b)",
-    "a gate": "b = GlobalAveragePool (a)  g = Conv (b, single)  s = Sigmoid (g)  d = Mul (a, s)",
+    "a gate": "b = GlobalAveragePool (a)  g = Conv (b, single)  s = Relu (g)  d = Mul (a, s)",
     "means": "b = ReduceMean <axes = [2, 3], keepdims = 1> (a)  d = Sub (a, b)",
     "larger": 'd = Resize <mode = "linear"> (a, none, scales)',
 }
@@ -64,6 +64,15 @@ def test_no_infinity_is_made_of_what_is_not_there():
     (expected,) = onnxruntime_outputs(proto, inputs)
     assert np.isfinite(expected).all()
     np.testing.assert_allclose(exe.run(inputs)["y"], expected, rtol=0, atol=1e-2 * abs(expected).max())
+
+
+@pytest.mark.parametrize("body", ["d = Clip (a, low, high)", "d = Sigmoid (a)", "b = Tanh (a)  d = Abs (b)"])
+def test_no_next_layer_sees_infinities_of_which_others_make_numbers(body: str):
+    proto, exe, inputs = compiled(body)
+    inputs["x"][0, 3, 4, 5] = np.inf
+    (expected,) = onnxruntime_outputs(proto, inputs)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(exe.run(inputs)["y"], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_concatenation_takes_what_is_there():
