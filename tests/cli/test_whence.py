@@ -35,7 +35,14 @@ def case(tmp_path: Path, weights: Weights) -> tuple[Path, Path, npt.NDArray[Any]
     return tmp_path / "x.npz", tmp_path / "y.npz", y
 
 
-def test_run_checks_and_tells(whence: Tool, tiny: Path, case: tuple[Path, Path, npt.NDArray[Any]]):
+def test_run_checks_and_tells(
+    whence: Tool,
+    tiny: Path,
+    case: tuple[Path, Path, npt.NDArray[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("WHENCE_CACHE_DIR", str(tmp_path / "cache"))
     done = whence("run", tiny, "--input", case[0], "--check", case[1], "--threads", 1, "--profile")
     assert done.code == 0, done.err
     assert done.out.startswith("tiny.onnx: 2 layers, ")
@@ -48,6 +55,10 @@ def test_run_checks_and_tells(whence: Tool, tiny: Path, case: tuple[Path, Path, 
     )
     assert re.search(r"^ *ms +share  kernel call +layers$", done.out, re.MULTILINE)
     assert done.err.splitlines()[0] == "compiling: 20 passes"
+    again = whence("run", tiny, "--input", case[0], "--check", case[1], "--threads", 1)
+    assert not again.err, "the model is in the cache"
+    assert again.out.splitlines()[:9] == done.out.splitlines()[:9]
+    assert "(ok)" in again.out
 
 
 def test_run_plans_memory_as_asked(whence: Tool, tiny: Path):

@@ -40,7 +40,7 @@ def _bench(args: argparse.Namespace) -> int:
         check_uncompiled(args, path)
         compiled = load_module(path, threads=args.threads)
     else:
-        compiled, _ = compile_model(args, args.threads)
+        compiled, _ = compile_model(args, args.threads, kept=True)
     took = time.perf_counter() - start
     inputs = inputs_of(args, compiled.inputs)
     arrays = [inputs[spec.name] for spec in compiled.inputs]

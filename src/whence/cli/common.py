@@ -210,11 +210,13 @@ def compile_model(
     snapshots: bool = False,
     instruments: Sequence[PassInstrument] = (),
     progress: Shown | None = None,
+    kept: bool = False,
 ) -> tuple[Executable, float]:
     """Compile the model that `add_model`'s arguments name; return it, and the seconds that compilation took.
 
     config: options of the PassContext beside those in the arguments. snapshots: that of `whence.compile`.
-    instruments: called around each pass. progress: called with the progress; by default the terminal shows it.
+    instruments: called around each pass. progress: called with the progress; by default the terminal shows it. kept: a
+    model that was compiled before is read from the cache as a whole, since no command changes the compiler.
     Raises the errors of `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
@@ -233,6 +235,7 @@ def compile_model(
                 progress=progress,
                 workspace_memory_pools=pools,
                 snapshots=snapshots,
+                cache="model" if kept else "kernels",
                 **compile_options(args),
             )
         finally:

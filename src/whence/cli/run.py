@@ -87,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
     check_inputs(args)
     path = model_path(args.model)
     check_runs_here(Target.parse(split_target(args.target or TARGET)[1]))
-    compiled, took = compile_model(args, args.threads)
+    compiled, took = compile_model(args, args.threads, kept=True)
     inputs = inputs_of(args, compiled.inputs)
     default = args.input is None and args.seed is None and args.fill_mode in (None, "ramp")
     expected = reference(compiled.outputs, path, args.check, default)
