@@ -8,11 +8,10 @@ from typing import Any
 
 from xdsl.passes import ModulePass
 
-from ..dialects.tir.tiles import WORD, WORDS
 from ..provenance.diagnostics import message
 from ..support.context import PassContext
 from ..support.errors import PipelineError
-from ..support.machine import Machine
+from ..support.machine import TILE_ROW, Machine
 from .classes import pass_class
 from .registry import PASSES, Row, own_names, row_of
 from .runner import run_passes as run_passes
@@ -73,17 +72,14 @@ _LAYOUTS = "relay-alter-op-layout"
 _EXACT_AT_0 = ("relay-simplify-expr", "relay-simplify-expr-post-alter-op")
 """Passes that round nothing otherwise at level 0."""
 
-_ROW = WORDS * WORD
-"""The bytes in a row of a tile: as many channels of a pixel as it can hold lie side by side."""
-
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {
         "lanes": machine.channel_block,
         "vector": machine.lanes(),
         "bytes": 4 if machine.vnni or machine.amx_int8 else 2,
         "halves": int(machine.fma_f16),
-        "tile_bf16": _ROW // 2 if machine.amx_bf16 else 0,
-        "tile_int8": _ROW if machine.amx_int8 else 0,
+        "tile_bf16": TILE_ROW // 2 if machine.amx_bf16 else 0,
+        "tile_int8": TILE_ROW if machine.amx_int8 else 0,
         "floats": int(not (machine.vnni or machine.sdot or machine.pmaddwd)),
         "masks": int(machine.mask_registers),
         "winograd": int(PassContext.current().option("relay.winograd") is True),

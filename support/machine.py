@@ -69,6 +69,8 @@ _BF16 = ("znver4", "znver5")
 on Sapphire Rapids 86 GFLOP/s were measured beside 174 of float32, and 372 of float16."""
 _SDOT = ("neoverse", "apple-m", "cortex-x", "cortex-a76", "cortex-a77", "cortex-a78", "ampere1", "grace")
 """CPUs of AArch64 with `sdot`, by what their names start with."""
+TILE_ROW = 64
+"""The bytes of a row of a register for tiles: as many channels of a pixel as it can hold lie side by side."""
 CHANNEL_BLOCK = 16
 """Channels of a block of NCHW[x]c, on every machine: one layout for a model, and a cache line of float32. Narrower
 vectors take several to a block, which costs nothing where a register tile is as wide or wider."""

@@ -37,6 +37,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...provenance.diagnostics import fail
+from ...support.machine import TILE_ROW
 from ..checks import check_map
 from ..format import parse_attributes
 from ..int_lists import numbers_of
@@ -48,10 +49,10 @@ TILES = 8
 """The number of registers."""
 ROWS = 16
 """The most rows of a register."""
-WORDS = 16
-"""The most words in a row."""
 WORD = 4
 """The bytes of a word."""
+WORDS = TILE_ROW // WORD
+"""The most words in a row."""
 SUMS: dict[str, Attribute] = {"bf16": f32, "u8s8": i32}
 """The kind of a product -> the type of its sums. Words hold two bfloat16, or four bytes, of which the first operand's
 are unsigned and the second's signed."""

@@ -19,8 +19,7 @@ from ...dialects.relay.layout_traits import Arrangement, OwnLayouts
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import LayoutTransformOp
 from ...dialects.sizes import Size, SizeExpr
-from ...dialects.tir.tiles import WORDS
-from ...support.machine import CHANNEL_BLOCK
+from ...support.machine import CHANNEL_BLOCK, TILE_ROW
 
 PLAIN = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 """The plain layout of a rank."""
@@ -53,7 +52,7 @@ def largest_divisor(extent: int, limit: int) -> int:
 
 def tile_words(words: int) -> int:
     """The words of a sum that a row of a tile takes at once, a divisor of them; 0 of so few that tiles do not pay."""
-    step = largest_divisor(words, WORDS)
+    step = largest_divisor(words, TILE_ROW // 4)
     return step if step >= _FEWEST_WORDS else 0
 
 
