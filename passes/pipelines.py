@@ -134,14 +134,15 @@ def relay_pipeline(
     passes = [pass_class(row)(**_options(row, machine, opt_level)) for row in rows]
     if precision in ("float16", "bfloat16"):
         index = sum(row in rows for row in PIPELINE[: PIPELINE.index(row_of(_LAYOUTS))])
-        passes[index:index] = _products_in(precision, tiles)
+        passes[index:index] = _products_in(precision, tiles, sums=machine is not None and machine.fma_f16)
     return (*before, *passes)
 
 
-def _products_in(dtype: str, tiles: bool) -> list[ModulePass]:
-    """The passes that have products with weights computed in a dtype."""
+def _products_in(dtype: str, tiles: bool, *, sums: bool) -> list[ModulePass]:
+    """The passes that have products with weights computed in a dtype; sums: vectors of float16 are summed as such."""
     convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("to-mixed-precision", "fold-constant"))
     options: dict[str, Any] = {"products": True, "missing_op_mode": 2, "keep_orig_output_dtype": True, "tiles": tiles}
+    options["sums"] = sums
     return [convert(**options, **{"mixed_precision_type": dtype}), fold()]
 
 

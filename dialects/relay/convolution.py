@@ -166,9 +166,22 @@ class Conv2DOp(Conv2D):
 
 @irdl_op_definition
 class ContribConv2DNCHWcOp(Conv2D):
-    """2-d convolution on blocked layouts such as NCHW16c and OIHW16i16o."""
+    """2-d convolution on blocked layouts such as NCHW16c and OIHW16i16o.
+
+    partial: so many products each, those of a block of input channels, are summed in the dtype of the operands first; 0
+    for none.
+    """
 
     name = "relay.nn.contrib_conv2d_NCHWc"
+    partial = integer(0)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        results = super().infer(sig)
+        block = sig.shape(1)[-2]
+        if (partial := sig.int("partial")) not in (0, block):
+            sig.fail(f"partial sums of the {block} products of a block", str(partial))
+        return results
 
 
 @irdl_op_definition

@@ -20,7 +20,7 @@ from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from .pairs import products
-from .stages import MUCH_PADDING, compute, dtype_of, label, rounded, shape, wide
+from .stages import MUCH_PADDING, PARTS, compute, dtype_of, label, rounded, shape, wide
 from .transform import blocked_point, flat_index, unflatten
 
 _EVEN = 4
@@ -90,18 +90,36 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
     need = [_needed(extent, out, w) for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)]
     padded = zeros_around(data, need, [w.before for w in windows])
     per_group = o_chunks // groups
-    multiplied = products(padded, weight, wide(dtype_of(op)))
+    number = wide(dtype_of(op))
     ic, k, il = te.reduce_axis((0, i_chunks), "ic"), _window_axes(kernel), te.reduce_axis((0, i_lanes), "il")
 
+    names = (*("z", "y", "x")[-len(k) :], "ol")
+
+    def term(point: Sequence[Expr], chunk: Expr, taps: Sequence[Expr], dtype: str) -> Expr:
+        n, oc, *position, ol = point
+        of_image = chunk if groups == 1 else oc // per_group * i_chunks + chunk
+        at = n, of_image, *_taken(windows, position, taps), il
+        return products(padded, weight, dtype)(at, (oc, chunk, *taps, il, ol))
+
+    if isinstance(op, relay.ContribConv2DNCHWcOp) and op.signature.int("partial"):
+        depth = len(result) - 2
+
+        def part(n: Expr, oc: Expr, *rest: Expr) -> Expr:
+            chunk, *taps = rest[depth:]
+            return te.sum(term((n, oc, *rest[:depth]), chunk, taps, data.dtype), axis=il)
+
+        parts = te.compute((*result, i_chunks, *kernel), part, "parts", PARTS, None, (*names, "part", "dy", "dx"))
+
+        def parts_summed(n: Expr, oc: Expr, *rest: Expr) -> Expr:
+            return te.sum(parts(n, oc, *rest, ic, *k).astype(number), axis=[ic, *k])
+
+        return rounded(te.compute(result, parts_summed, name, "conv2d_NCHWc", None, names), dtype_of(op))
+
     def product(n: Expr, oc: Expr, *rest: Expr) -> Expr:
-        *position, ol = rest
-        chunk = ic if groups == 1 else oc // per_group * i_chunks + ic
-        value = multiplied((n, chunk, *_taken(windows, position, k), il), (oc, ic, *k, il, ol))
-        return te.sum(value, axis=[ic, *k, il])
+        return te.sum(term((n, oc, *rest), ic, k, number), axis=[ic, *k, il])
 
     if all(w.kernel == w.stride == 1 for w in windows) and padded is data:
         return rounded(by_pixel(result, product, name), dtype_of(op))
-    names = (*("z", "y", "x")[-len(k) :], "ol")
     empty = (_empty(*row) for row in zip(windows, shape(data)[2:-1], places, strict=True))
     marks = {MUCH_PADDING: True} if data.dtype == "float32" and max(empty) >= _MUCH else None
     return rounded(te.compute(result, product, name, "conv2d_NCHWc", marks, names), dtype_of(op))

@@ -90,6 +90,8 @@ class BlockConv(RewritePattern):
     cuts: set[Operation]
     """The slices that take channels away."""
     winograd: bool
+    halves: bool
+    """True where products of float16 are summed as such, in a block of input channels."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
         if type(op) not in (Conv1DOp, Conv2DOp, Conv3DOp):
@@ -147,7 +149,9 @@ class BlockConv(RewritePattern):
             ops += [words := PackPairsOp(filters, axis=1)]
             filters = words.result
         wide = moved(op, input, filters, channels=outputs + more, groups=groups) if ops else op
-        ops += in_layouts(wide, CONV_LAYOUTS, *layouts, into=kind)
+        summed = self.halves and computed == f16 and kind is ContribConv2DNCHWcOp
+        partial: dict[str, Value] = {"partial": block_in} if summed and _FEWEST_STEPS <= block_in <= _STEPS else {}
+        ops += in_layouts(wide, CONV_LAYOUTS, *layouts, into=kind, **partial)
         if wide is not op:
             wide.drop_all_references()
         if more:
@@ -255,7 +259,8 @@ class AlterOpLayoutPass(ModulePass):
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
     vector: the floats of a vector, which the machine says, too; where no block is whole vectors, it fills them best.
-    halves: 1 where the machine multiplies and adds float16.
+    halves: 1 where the machine multiplies and adds float16. Where a module has convolutions of such, blocks are twice
+    as wide.
     floats: 1 where it has no instruction for sums of products of bytes or pairs.
     masks: 1 where the machine has mask registers: the last vector of a block is one that is cut off.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
@@ -296,11 +301,14 @@ class AlterOpLayoutPass(ModulePass):
         floats = quantized = self.lanes
         convs = (
             [op for op in walk(module) if isinstance(op, Conv | QuantizedConv2DOp)]
-            if self.tile_bf16 or self.tile_int8
+            if self.tile_bf16 or self.tile_int8 or self.halves
             else []
         )
-        if any(_computes(op, op.operands[0], op.operands[1]) == bf16 for op in convs):
+        computed = {_computes(op, op.operands[0], op.operands[1]) for op in convs}
+        if bf16 in computed:
             floats = self.tile_bf16 or floats
+        elif f16 in computed and self.halves:
+            floats *= 2
         if not any(isinstance(op, QuantizedConv2DOp) and is_depthwise(op) for op in convs):
             quantized = self.tile_int8 or quantized
         return floats, quantized
@@ -315,7 +323,9 @@ class AlterOpLayoutPass(ModulePass):
         cuts: set[Operation] = set()
         own: list[RewritePattern] = [
             SinkCuts(op, cuts),
-            BlockConv(lanes, min(self.vector, lanes), bool(self.masks), op, cuts, bool(self.winograd)),
+            BlockConv(
+                lanes, min(self.vector, lanes), bool(self.masks), op, cuts, bool(self.winograd), bool(self.halves)
+            ),
             PackDense(self.lanes, self.halves, op),
             PackDenseBits(self.lanes, self.floats, op),
         ]

@@ -197,7 +197,9 @@ def moved(
     return copy
 
 
-def in_layouts(op: Operator, named: OwnLayouts, *layouts: str, into: type[Operator] | None = None) -> list[Operation]:
+def in_layouts(
+    op: Operator, named: OwnLayouts, *layouts: str, into: type[Operator] | None = None, **changed: Value
+) -> list[Operation]:
     """`op` in other layouts of its operands, and of its result (the first unless it is said), between transforms."""
     *sources, target = named.of(op)
     ops: list[Operation] = []
@@ -206,6 +208,6 @@ def in_layouts(op: Operator, named: OwnLayouts, *layouts: str, into: type[Operat
         if source != layout:
             ops.append(transform(operands[index], source, layout, op))
             operands[index] = ops[-1].results[0]
-    ops.append(moved(op, *operands, into=into, **named.attributes_for(type(op), layouts)))
+    ops.append(moved(op, *operands, into=into, **named.attributes_for(type(op), layouts), **changed))
     result = layouts[len(sources)] if len(sources) < len(layouts) else layouts[0]
     return ops if result == target else [*ops, transform(ops[-1], result, target, op)]

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.element_types import DTYPES, is_integer
-from ...dialects.relay.convolution import CONV_LAYOUTS, Conv
+from ...dialects.relay.convolution import CONV_LAYOUTS, Conv, Conv2DOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.matmul import BatchMatmulOp, DenseOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
@@ -23,6 +23,7 @@ from ...frontends.meanings.products import is_constant
 from ...provenance.diagnostics import fail, message
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from ...support.machine import CHANNEL_BLOCK
 from ...syntax.relay.op_attrs import MIXED_PRECISION, op_attr
 from .blocking import SMALLEST_BLOCK, tile_words
 from .precision_lists import ALWAYS, FOLLOW, NEVER
@@ -63,13 +64,22 @@ def _fits_tiles(op: Operator) -> bool:
     return tile_words((depth & -depth if isinstance(op, Conv) else depth) // 2) > 0
 
 
-def _gains(op: Operator, half: str, tiles: bool) -> bool:
+def _sums_of_halves(op: Operator) -> bool:
+    """Return whether a convolution can sum products of float16 as such: channels of a group fill blocks of vectors."""
+    if not isinstance(op, Conv2DOp):
+        return False
+    outputs, depth = shape_of(op.weight)[:2]
+    return depth % CHANNEL_BLOCK == 0 and outputs // op.signature.int("groups") % (2 * CHANNEL_BLOCK) == 0
+
+
+def _gains(op: Operator, half: str, tiles: bool, sums: bool) -> bool:
     """Return whether an operator is a product that gains by halves: of bfloat16 by summing pairs of numbers.
 
     Weights are constants, which are packed at compile time; other right operands serve many rows. Of float16 dense
-    layers alone have kernels that gain. With `tiles`, nothing else is faster than float32.
+    layers have kernels that gain and, where there are `sums` of such, convolutions. With `tiles`, nothing else is
+    faster than float32.
     """
-    if half == "float16" and not isinstance(op, DenseOp):
+    if half == "float16" and not isinstance(op, DenseOp) and not (sums and _sums_of_halves(op)):
         return False
     if tiles and not _fits_tiles(op):
         return False
@@ -99,10 +109,12 @@ class Convert(Retype):
     """True where only products that gain by it compute on halves."""
     tiles: bool
     """True where of these only products of tiles gain."""
+    sums: bool
+    """True where convolutions of float16 gain, too."""
     missing: dict[str, Operator] = field(default_factory=_operators)
 
     def wanted(self, op: Operator) -> list[Attribute]:
-        if self.products and not _gains(op, self.half, self.tiles):
+        if self.products and not _gains(op, self.half, self.tiles, self.sums):
             return [self.original(value) for value in op.operands]
         computed = self._computed(op)
         if computed is None:
@@ -160,8 +172,9 @@ class ToMixedPrecisionPass(ModulePass):
     relay.ToMixedPrecision.keep_orig_output_dtype of the PassContext says, which is false.
     products: only products that gain by it compute on halves, and give the float32 in which they are summed: on
     bfloat16 convolutions and dense layers with constant weights, and products of many rows, where numbers are summed in
-    pairs; on float16 dense layers. All others stay as they are.
+    pairs; on float16 dense layers and, with `sums`, convolutions of two axes. All others stay as they are.
     tiles: of these only products that tiles can multiply, on machines where no other product of halves is faster.
+    sums: the machine multiplies and adds vectors of float16.
     always, follow, never: operators that are in those lists besides, or instead.
 
     ```mlir
@@ -190,6 +203,7 @@ class ToMixedPrecisionPass(ModulePass):
     never: tuple[str, ...] = ()
     products: bool = False
     tiles: bool = False
+    sums: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mixed_precision_type not in ("float16", "bfloat16"):
@@ -201,7 +215,7 @@ class ToMixedPrecisionPass(ModulePass):
         keep = bool(option) if self.keep_orig_output_dtype is None else self.keep_orig_output_dtype
         functions, called = functions_of(op), called_in(op)
         kept = {func for func in functions if keep or func.sym_name.data in called}
-        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.products, self.tiles)
+        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.products, self.tiles, self.sums)
         retype(functions, pattern)
         self._complain(pattern.missing)
 

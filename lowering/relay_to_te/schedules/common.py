@@ -269,6 +269,13 @@ class Scheduling:
         return any(index not in host.compute.axes for read in reads for index in read.indices)
 
 
+def read_stage(work: Scheduling, stage: Stage, tag: str) -> Stage | None:
+    """The stage with a tag that a product reads last, if there is one."""
+    owner = stage.compute.reads[-1].tensor.owner if stage.compute.reads else None
+    source = work.schedule[owner] if isinstance(owner, te.ComputeOp) else None
+    return source if source is not None and tag_of(source) == tag else None
+
+
 def _same_points(reduced: Sequence[Size], read: Sequence[Size]) -> bool:
     """Return whether loops over a reduction's reader are loops over it: one axis in between may be several there."""
     if len(read) <= len(reduced):

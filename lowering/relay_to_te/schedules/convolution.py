@@ -17,8 +17,8 @@ from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..knobs import Legal, Values
-from ..stages import MUCH_PADDING
-from .common import PARTITION_HINT, Scheduling, operand, passes
+from ..stages import MUCH_PADDING, PARTS
+from .common import PARTITION_HINT, Scheduling, operand, passes, read_stage
 from .convolution_cost import Padding, coefficients, convolution_cost, window_cost
 from .reduction import lane_sums, place_lane_sums
 from .terms import LONGEST, divisors, term_counts, write_out
@@ -50,6 +50,8 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
 
         for parallel n.yx.outer.outer.oc { for yx.outer.inner { acc[yx.inner, oc.inner, lane]; .. } }
 
+    Where the products of a block of input channels are summed as narrow as they are, both sums are in registers.
+
     Knobs: rows, or pixels, and blocks of channels that are kept in a cache for each other.
     """
     if _is_of_few(work, stage):
@@ -58,6 +60,7 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host, inner = work.hosted(stage)
     n, channels, *rows, columns, lanes = host.leaf
     sizes = [axis.extent for axis in host.leaf]
+    parts = read_stage(work, inner, PARTS)
     by_pixel = len(inner.axes) < len(host.leaf)
     if by_pixel:
         columns, rows = host.fuse(*rows, columns), []
@@ -65,11 +68,13 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
         schedule_convolution(work, host, inner, (*rows, columns))
         return
     per_pixel = work.vectors(host, lanes.extent)
+    narrow = 0 if parts is None else _narrow(work, parts)
+    in_registers = per_pixel + (known(lanes.extent) // narrow if narrow else 0)
     fused = isinstance(inner.compute.result.type.element_type, AnyFloat)
     closed, count = isinstance(columns.extent, int), known(channels.extent)
-    rule = pixel_tile(columns.extent, count, per_pixel, work.machine, fused=fused)
+    rule = pixel_tile(columns.extent, count, in_registers, work.machine, fused=fused)
     kept = _kept_pixels(work, inner, columns.extent, rule[0], passes([n]) * (count // rule[1])) if by_pixel else 0
-    width, blocks = _tile(work, columns.extent, count, per_pixel, rule)
+    width, blocks = _tile(work, columns.extent, count, in_registers, rule)
     c_outer, c_inner = host.split(channels, blocks)
     x_outer, x_inner = host.split(columns, width)
     outside = [c_outer]
@@ -90,15 +95,23 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     if MUCH_PADDING in inner.compute.attributes and work.knob("skip_padding", (0, 1), 1):
         for window in inner.reduce_axes[1:-1]:
             inner.pragma(window, "skip_padding")
-    if closed:
+    if parts is not None:
+        _place_parts(work, inner, parts, narrow)
+        work.knobs.fix("unrolled_terms", 1)
+    elif closed:
         write_out(inner, _terms(work, inner, rule[0] * rule[1], per_pixel, fused))
-    else:
+    if not closed:
         # LLVM has several tiles to compile, so that only the last ones are to be more than products.
         host.pragma(x_outer, PARTITION_HINT, 1)
     if all(isinstance(size, int) for size in sizes):
         images, _, *image, _ = map(known, sizes)
         height, length = (1, prod(image)) if by_pixel else (prod(image[:-1]), image[-1])
-        work.cost(convolution_cost(work.machine, inner, (images, count, height, length), per_pixel))
+        extents, terms = (images, count, height, length), prod(map(known, inner.compute.reduce_shape))
+        if parts is None:
+            work.cost(convolution_cost(work.machine, inner, extents, per_pixel, terms))
+        else:
+            terms *= known(parts.compute.reduce_shape[0])
+            work.cost(convolution_cost(work.machine, parts, extents, in_registers - per_pixel, terms))
 
 
 def _is_of_few(work: Scheduling, stage: Stage) -> bool:
@@ -351,6 +364,30 @@ def _registers(work: Scheduling, host: Stage, inner: Stage, outer: IterVar, pixe
         # Pixels lie whole vectors apart, so that each has registers of its own.
         inner.storage_align(columns, work.lanes(inner), 0)
     work.vectorize(inner, lanes, unroll=True)
+
+
+def _narrow(work: Scheduling, parts: Stage) -> int:
+    """The lanes of vectors of the narrow numbers of parts."""
+    return work.machine.lanes(element_bytes(parts.compute.result.type.element_type))
+
+
+def _place_parts(work: Scheduling, inner: Stage, parts: Stage, lanes: int) -> None:
+    """Sum the products of a block of input channels in registers, as narrow as the operands, for each of the sums.
+
+    for ic, ky, kx { part[x.inner, oc.inner, lane]; for il { part += .. }; acc += part }
+    """
+    parts.set_scope("local")
+    parts.compute_at(inner, inner.reduce_axes[-1])
+    terms = len(inner.reduce_axes)
+    n, channels, *rows, columns, lane = parts.axes[:-terms]
+    (il,) = parts.reduce_axes
+    parts.reorder(*parts.axes[-terms:], il, n, *rows, columns, channels, lane)
+    parts.unroll(channels)
+    parts.unroll(columns)
+    outer, vector = parts.split(lane, lanes)
+    parts.unroll(outer)
+    parts.vectorize(vector)
+    work.done.add(parts)
 
 
 def _producer(work: Scheduling, stage: Stage) -> Stage | None:

@@ -42,14 +42,15 @@ def row_steps(columns: int, width: Any, vectors: Any) -> tuple[Any, Any]:
     return whole + (rest > 0), whole * width * vectors + few
 
 
-def convolution_cost(machine: Machine, inner: Stage, extents: tuple[int, int, int, int], per_block: int) -> Formula:
+def convolution_cost(
+    machine: Machine, inner: Stage, extents: tuple[int, int, int, int], per_block: int, terms: int
+) -> Formula:
     """The cost of a convolution, by its knobs.
 
     extents: the images, blocks of channels, rows and columns of the result; where windows are single pixels one row of
-    all. per_block: the vectors of a block.
+    all. per_block: the vectors of a block. terms: the products of which each result is the sum.
     """
     images, channels, rows, columns = extents
-    terms = prod(map(known, inner.compute.reduce_shape))
     data, weights = operand(inner, 0).tensor_bytes / images, operand(inner, 1).tensor_bytes
 
     def formula(at: Values) -> Cost:

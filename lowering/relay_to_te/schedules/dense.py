@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS, LONG_ROW
 from ....dialects.sizes import Size, same
@@ -22,7 +21,7 @@ from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, shape_of, tag_of
+from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, read_stage, shape_of, tag_of
 from .reduction import along_all, lane_sums, place_lane_sums, schedule_reduction
 from .tile_products import sum_in_tiles, takes_tiles, tile_columns, tile_rows
 from .tiles import counted, product_fits, product_tile, product_widths
@@ -60,7 +59,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     Where few rows, or one column, are sums along rows of both operands, these are reduced as any rows are; several
     batches' rows that share the second operand are multiplied with each of its rows together.
     """
-    if (parts := _read_stage(work, stage, PARTS)) is not None:
+    if (parts := read_stage(work, stage, PARTS)) is not None:
         _schedule_parts(work, stage, parts)
         return
     shared = _shared_batch(stage)
@@ -74,7 +73,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         _schedule_rows(work, stage)
         return
     size = points(stage)
-    weights = _read_stage(work, stage, DEQUANTIZED)
+    weights = read_stage(work, stage, DEQUANTIZED)
     host, inner = work.hosted(stage)
     batch, rows, columns, number = _matrix_axes(host, shared if work.few_rows else ())
     tile(work, host, inner, Matrix(batch, rows, columns, rows.extent, row=number), size, weights)
@@ -324,13 +323,6 @@ def _cost_of_parts(work: Scheduling, parts: Stage, sizes: tuple[int, int, int], 
         )
 
     return formula
-
-
-def _read_stage(work: Scheduling, stage: Stage, tag: str) -> Stage | None:
-    """The stage with a tag that a product reads last, if there is one."""
-    owner = stage.compute.reads[-1].tensor.owner if stage.compute.reads else None
-    source = work.schedule[owner] if isinstance(owner, te.ComputeOp) else None
-    return source if source is not None and tag_of(source) == tag else None
 
 
 def _shared_batch(stage: Stage) -> list[int]:
