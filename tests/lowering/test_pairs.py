@@ -133,7 +133,7 @@ def test_zen_4_multiplies_pairs(build: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "fits"), [(partial(product, 37, 128), True), (partial(product, 37, 130), False), (convolution, False)]
+    ("build", "fits"), [(partial(product, 37, 128), True), (partial(product, 37, 134), False), (convolution, False)]
 )
 def test_with_tiles_alone_what_does_not_fit_them_stays_float32(build: Any, fits: bool) -> None:
     """On Sapphire Rapids pairs of bfloat16 in vectors are slower than float32."""

@@ -79,6 +79,7 @@ FLOATS = {
     "steps": conv((1, 64, 15, 21), 32, 3, strides=[2, 2], pads=[1, 0, 1, 1]),
     "dilated groups": conv((1, 64, 12, 40), 64, 3, dilations=[2, 2], group=2),
     "half blocks": conv((1, 48, 7, 7), 80, 3, pads=[1, 1, 1, 1]),
+    "a block of 20": conv((1, 64, 10, 9), 20, 3, pads=[1, 1, 1, 1]),
     "batches": batches(3, 64, 64, 64),
     "uneven batches": batches(2, 37, 64, 50),
 }
@@ -168,6 +169,14 @@ def test_code_of_a_machine_with_tiles(name: str):
     why = str(exe.why(kernel.symbol, line))
     assert f"{instruction} %tmm" in why
     assert "serves conv" in why or "serves fc" in why
+
+
+@pytest.mark.parametrize("outputs", [24, 40])
+def test_blocks_of_channels_that_are_no_whole_tiles(outputs: int):
+    model, _ = conv((1, 64, 10, 40), outputs, 3, pads=[1, 1, 1, 1])
+    exe = whence.compile(model, target=AMX, precision="bf16")
+    (kernel,) = [kernel for kernel in kernels_of(exe) if "tir.tile_dot" in kernel.tir]
+    assert "tdpbf16ps" in kernel.assembly
 
 
 def test_both_products_of_attention_are_in_tiles():

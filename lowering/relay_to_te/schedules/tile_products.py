@@ -64,16 +64,19 @@ def schedule_convolution(work: Scheduling, host: Stage, inner: Stage, image: Seq
     """
     n, channels, *_, lanes = host.leaf
     *rows, columns = image
-    x_outer, x_inner = host.split(columns, tile_rows(known(columns.extent), _SIDE * WORDS), tail="cut")
+    # A block that is no whole tiles is not taken apart.
+    whole = same(lanes.extent % WORDS, 0)
+    width = _SIDE * WORDS if whole else known(lanes.extent)
+    x_outer, x_inner = host.split(columns, tile_rows(known(columns.extent), width), tail="cut")
     inside = [x_inner]
     several = known(x_inner.extent) > ROWS
-    if not several and rows and same(rows[-1].extent % _SIDE, 0):
+    if not several and width <= _SIDE * WORDS and rows and same(rows[-1].extent % _SIDE, 0):
         rows[-1], second = host.split(rows[-1], _SIDE)
         inside.insert(0, second)
         several = True
     # Where there is one tile of rows, it meets more columns.
     most = _SIDE * WORDS * (1 if several else _SIDE)
-    block = WORDS * largest_divisor(known(lanes.extent) // WORDS, most // WORDS)
+    block = WORDS * largest_divisor(known(lanes.extent) // WORDS, most // WORDS) if whole else width
     l_outer, l_inner = host.split(lanes, block)
     compute = inner.compute
     grouped = any(compute.axes[1] in read.indices for read in compute.reads[:-1])
