@@ -47,9 +47,10 @@ def compare(channels: int, size: int, outputs: int, threads: int) -> None:
     transformed = whence.compile(model, threads=threads)
     with whence.PassContext(config={"relay.winograd": False}):
         plain = whence.compile(model, threads=threads)
-    options: Any = onnxruntime.SessionOptions()
+    runtime: Any = onnxruntime  # which has no types
+    options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
-    session: Any = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    session = runtime.InferenceSession(model.SerializeToString(), options)
     calls: list[Callable[[], object]] = [
         lambda: transformed.run({"x": x}),
         lambda: plain.run({"x": x}),

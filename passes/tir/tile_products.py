@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear, simplify, substitute
+from ...dialects.sizes import same
 from ...dialects.sizes.kernel import affine_map
 from ...dialects.tir import (
     Dot4Op,
@@ -105,7 +106,7 @@ def _nest(words: ForOp) -> _Nest:
     """The loops that do nothing but sum the products in the loop `words`."""
     loops = [words]
     while isinstance(outer := loops[0].parent_op(), ForOp) and len(outer.block.ops) == 1:
-        if outer.kind.data == "parallel" or not loops[0].is_known:
+        if outer.kind.data == "parallel":
             break
         loops.insert(0, outer)
     store = words.block.last_op
@@ -296,7 +297,8 @@ class _Tiling:
     def _loops(self) -> None:
         for loop in (*self.terms, self.words):
             step = self.step if loop is self.words else 1
-            if (extent := _extent(loop) // step) == 1:
+            extent = _extent(loop) // step if loop is self.words else loop.trip_count
+            if same(extent, 1):
                 self.values[loop.var] = AffineConstantExpr(0)
                 continue
             new = ForOp.make(extent, "serial", loop.var.name_hint)

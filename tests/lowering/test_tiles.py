@@ -179,6 +179,23 @@ def test_blocks_of_channels_that_are_no_whole_tiles(outputs: int):
     assert "tdpbf16ps" in kernel.assembly
 
 
+def test_layers_on_ever_more_channels_share_tiles():
+    nodes: list[onnx.NodeProto] = []
+    weights: dict[str, NDArray[Any]] = {}
+    data = "x"
+    for number in range(4):
+        weights[f"w{number}"] = halves(32, 64 + 32 * number, 1, 1, seed=number)
+        nodes.append(helper.make_node("Conv", [data, f"w{number}"], [f"c{number}"], f"conv{number}"))
+        nodes.append(helper.make_node("Concat", [data, f"c{number}"], [f"d{number}"], axis=1))
+        data = f"d{number}"
+    model, inputs = made(nodes, {"x": halves(1, 64, 6, 6)}, TensorProto.FLOAT, weights, data)
+    with tiled() as target:
+        exe = whence.compile(model, target=target, precision="bf16", audit=True)
+    assert [kernel.sizes for kernel in in_tiles(exe)] == [1], "the number of blocks is an argument"
+    (expected,) = onnxruntime_outputs(model, dict(inputs))
+    np.testing.assert_allclose(exe.run(inputs)[data], expected, atol=0.03 * float(np.abs(expected).max()))
+
+
 def test_both_products_of_attention_are_in_tiles():
     nodes = [
         helper.make_node("Transpose", ["k"], ["t"], "turn", perm=[0, 2, 1]),
