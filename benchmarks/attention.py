@@ -41,9 +41,10 @@ def _step(heads: int, past: int, depth: int) -> Case:
 
 
 def run(case: Case) -> None:
-    model, arrays = case.model(), case.arrays()
+    model, feed = case.model(), case.arrays()
+    arrays = list(feed.values())
     exe = whence.compile(model, threads=1)
-    theirs = onnxruntime_call(model, {f"X{i}": array for i, array in enumerate(arrays)})
+    theirs = onnxruntime_call(model, feed)
     np.testing.assert_allclose(np.asarray(exe(*arrays)), theirs(), rtol=2e-3, atol=2e-3, err_msg=case.name)
     ours, them = medians([partial(exe, *arrays), theirs])
     count = len(exe.artifact.calls)
