@@ -18,7 +18,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import precision_of
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
-from whence.reading.models import model_path
+from whence.reading.models import Source, model_path
 from whence.reading.pipeline_text import parse_passes
 from whence.runtime.program.random_state import check_seed
 from whence.support.context import PassContext
@@ -27,7 +27,6 @@ from whence.support.errors import PipelineError
 from whence.support.garbage import fewer_collections
 
 if TYPE_CHECKING:
-    from whence.compiler.load import Source
     from whence.frontends.importing.custom import CustomOp
     from whence.planning.kernels import Progress
     from whence.planning.usmp import PoolInfo

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.compiler.formats import has_signatures, is_model, is_module, read_model
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
-from whence.reading.models import model_path
+from whence.reading.models import Source, model_path
 from whence.reading.textio import read_module
 from whence.runtime.program.model_facts import ModelMetadata
 from whence.runtime.values.open_specs import OPEN
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from whence.frontends.importing.custom import CustomOp, Fallback
     from whence.frontends.importing.model import Model
     from whence.frontends.importing.state import State
-
-
-Source: TypeAlias = object
-"""A model: a file, its bytes, a binary file object, a module of ours, or an object of a framework."""
 
 
 @door()

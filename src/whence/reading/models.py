@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 from whence.reading.foreign import refuse_foreign
 from whence.support.errors import FrontendError, expectation
 from whence.support.names import did_you_mean, shortened, shown
+
+Source: TypeAlias = object
+"""A model: a file, its bytes, a binary file object, a module of ours, or an object of a framework."""
 
 KERAS = (".keras", ".h5", ".hdf5")
 """The files of Keras models."""
