@@ -2,7 +2,7 @@
 
 All of them end in one blocked form, NCHW[x]c data and OIHW[x]i[y]o weights, so that the innermost loop runs over
 output channels and one schedule serves them. The plain NCHW operator packs, convolves and unpacks inside its kernel;
-`relay-alter-op-layout` moves the packing out of it.
+`relay-alter-op-layout` moves the packing out of it. Of single pixels to few channels it packs nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import logical_shape, parse_layout
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import Size, SizeExpr, same_shape
-from ...passes.relay.blocking import vector_block
+from ...passes.relay.blocking import SMALLEST_BLOCK, lanes_are_pixels, vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
 from .pairs import products
@@ -178,6 +178,8 @@ def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     if depthwise:
         return _depthwise_plain(op, data, weight, layouts)
     result = shape_of(op.results[0])
+    if layouts == (plain, kernel_plain, plain) and lanes_are_pixels(op, CHANNEL_BLOCK, SMALLEST_BLOCK):
+        return _of_pixels(op, data, weight)
     extents = _image(result, layouts[2], op.SPATIAL)
     ib, ob = vector_block(depth, CHANNEL_BLOCK), vector_block(outputs // groups, CHANNEL_BLOCK)
     packed = repacked(data, layouts[0], f"{plain}{ib}c", (batch, channels // ib, *image, ib), "data_vec")
@@ -185,6 +187,17 @@ def conv(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     kernel = repacked(weight, layouts[1], f"{kernel_plain}{ib}i{ob}o", blocks, "kernel_vec")
     blocked = _blocked_convolution(op, f"{label(op)}_NCHWc", packed, kernel, (batch, outputs // ob, *extents, ob))
     return compute(result, lambda *i: blocked(*blocked_point(i, f"{plain}{ob}c", layouts[2])), label(op))
+
+
+def _of_pixels(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
+    """Plain data and weight of single pixels -> plain result, a row of whose pixels is lanes."""
+    result = shape_of(op.results[0])
+    ic, tap = te.reduce_axis((0, shape(data)[1]), "ic"), [0] * (len(result) - 2)
+
+    def product(n: Expr, oc: Expr, *pixel: Expr) -> Expr:
+        return te.sum(data(n, ic, *pixel) * weight(oc, ic, *tap), axis=[ic])
+
+    return te.compute(result, product, label(op), "conv2d_nchw", None, ("z", "y", "x")[-len(tap) :])
 
 
 def _image(extents: Sequence[int], layout: str, spatial: str) -> list[int]:

@@ -53,6 +53,7 @@ def _rows(name: str, home: str, *tags: str, group: bool = False) -> list[Strateg
 ROWS: tuple[Strategy, ...] = (
     *_rows("conv2d_NCHWc", "convolution:schedule_conv2d_nchwc", "conv2d_NCHWc"),
     *_rows("depthwise_conv2d_NCHWc", "convolution:schedule_depthwise_nchwc", "depthwise_conv2d_NCHWc"),
+    *_rows("conv2d_nchw", "convolution_pixels:schedule_pixels", "conv2d_nchw"),
     *_rows("conv2d_winograd", "winograd:schedule_winograd", "conv2d_winograd"),
     *_rows("dense", "dense:schedule_dense", "dense", "dense_pack"),
     *_rows("dense_bytes", "bits:schedule_bytes", BYTES),

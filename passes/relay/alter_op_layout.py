@@ -47,6 +47,7 @@ from .blocking import (
     in_blocks,
     in_layouts,
     input_block,
+    lanes_are_pixels,
     largest_divisor,
     moved,
     panel_width,
@@ -106,6 +107,8 @@ class BlockConv(RewritePattern):
         channels, outputs = shape_of(given)[1], shape_of(filters)[0]
         depthwise = groups == channels == outputs
         input = uncut(given, self.cuts) if depthwise or groups == 1 else given
+        if arrangement(input) is None and lanes_are_pixels(op, self.vector, self.vector):
+            return
         before = shape_of(input)[1] - channels
         pairs = False
         more = empty_channels(outputs, self.lanes, self.vector, self.masks) if groups == 1 else 0
@@ -251,7 +254,8 @@ class AlterOpLayoutPass(ModulePass):
 
     Before: operators on NCHW and OIHW; batch_norm and dropout are gone.
     After: every f32 convolution and `nn.dense` with a constant weight is a blocked one, and every one of bf16 that is
-    summed in f32, with its weight in words of two neighbours along the sum (dialects/relay/pairs.py). What can compute
+    summed in f32, with its weight in words of two neighbours along the sum (dialects/relay/pairs.py); but for those of
+    single pixels to few channels, on data in no blocks, whose lanes are pixels (`lanes_are_pixels`). What can compute
     on blocks does; transforms stand where a region of blocks begins and ends. Transforms of constants are left for
     `relay-fold-constant`. An operator for which a function is registered (`FTVMAlterOpLayout`, see
     `op_attrs.py`) is what that gives, between transforms where its layouts are other ones.

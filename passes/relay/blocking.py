@@ -12,11 +12,13 @@ from functools import cache
 from math import prod
 from typing import Any, cast
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.layout_traits import Arrangement, OwnLayouts
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.nn import Conv
+from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp
 from ...dialects.sizes import Size, SizeExpr
 from ...support.machine import CHANNEL_BLOCK, TILE_ROW
@@ -124,6 +126,21 @@ def few_channels(outputs: int, image: Sequence[Size], lanes: int) -> bool:
     """
     large = any(isinstance(extent, SizeExpr) for extent in image) or prod(image) > _SMALL
     return outputs < _FULL * lanes and large
+
+
+def lanes_are_pixels(op: Conv, lanes: int, width: int) -> bool:
+    """Return whether lanes of a convolution of single pixels, on plain data, are better pixels than packed channels.
+
+    Of so few outputs all products take about as long as the input takes to pack. Not of short rows, nor of one only,
+    nor of such that are no whole vectors of `width`: sums in a part of one are slow to store.
+    """
+    (_, outputs, *image), (_, channels, *kernel) = shape_of(op.results[0]), shape_of(op.operands[1])
+    sig = op.signature
+    single = {*kernel, *sig.ints("strides"), sig.int("groups")} == {1} and not any(sig.ints("padding"))
+    long = not any(isinstance(extent, SizeExpr) for extent in image) and len(image) > 1 and image[-1] >= CHANNEL_BLOCK
+    whole = long and image[-1] % width == 0
+    floats = all(element_of(value) == f32 for value in (*op.operands, *op.results))
+    return single and whole and floats and outputs <= min(channels, lanes)
 
 
 def _filled(width: int, lanes: int, masks: bool = True) -> float:

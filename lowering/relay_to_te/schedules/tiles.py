@@ -93,6 +93,26 @@ def row_tile(columns: int, per_pixel: int, machine: Machine) -> int:
     return best if best >= min(columns, limit * 3 // 7) else min(-(-columns // -(-columns // limit)), columns)
 
 
+def vectors_tile(channels: int, vectors: int, machine: Machine) -> tuple[int, int]:
+    """The output channels, a divisor of `channels`, and the vectors of pixels that a register tile takes.
+
+    A step multiplies a number of each channel's weights with each vector of pixels; registers hold all of one, one
+    of the other, and one is left. The tiles of a row of `vectors` with the fewest cycles are best.
+    """
+
+    def cost(tile: tuple[int, int]) -> tuple[float, int]:
+        outputs, width = tile
+        return -(-vectors // width) * _cycles(outputs, width) / outputs, -outputs * width
+
+    def fit(outputs: int, width: int) -> bool:
+        sums = outputs * width
+        return sums <= machine.accumulators and sums + min(outputs, width) + 1 < machine.vector_registers
+
+    heights = [outputs for outputs in range(1, channels + 1) if channels % outputs == 0]
+    widths = range(1, min(vectors, machine.accumulators) + 1)
+    return min(((o, w) for o in heights for w in widths if fit(o, w)), key=cost)
+
+
 def product_tile(rows: int, panel: int, machine: Machine, whole: bool = True) -> tuple[int, int]:
     """The rows and the vectors of the register tile: of `rows`, and of the `panel` vectors of a row.
 
