@@ -117,7 +117,7 @@ def test_where_nothing_is_estimated_all_is_shared_out(monkeypatch: pytest.Monkey
     compiled = whence.compile(parsed("a = Relu(x) y = Tanh(a)", "float[6,40] x", "float[6,40] y"))
     kernel = kernel_of(compiled.artifact, compiled.artifact.calls[0].kernel)
     idle = replace(kernel, work=((0, 0),) * len(kernel.work))
-    monkeypatch.setattr("whence.explorer.times.kernel_of", Mock(return_value=idle))
+    monkeypatch.setattr("whence.explorer.code.kernel_of", Mock(return_value=idle))
     (call,) = compiled.artifact.calls
     parts = shares(compiled.artifact, call, owners(compiled.artifact))
     assert len(parts) == 2
@@ -161,7 +161,8 @@ def test_the_roof_is_by_the_fastest_products_of_the_machine(
 ):
     compiled = whence.compile(parsed("y = Relu(x)", "float[6,40] x", "float[6,40] y"))
     kernel = replace(kernel_of(compiled.artifact, 0), tir=tir, work=((1000, 0),))
-    monkeypatch.setattr("whence.explorer.roof.kernel_of", Mock(return_value=kernel))
+    for module in ("roof", "code"):
+        monkeypatch.setattr(f"whence.explorer.{module}.kernel_of", Mock(return_value=kernel))
     for rates, faster in (({}, vectors), ({"bf16": 20.0, "u8s8": 40.0}, tiles)):
         (roof,) = roofs(compiled.artifact, Mock(operations=1.0, bytes=1.0, tiles=rates))
         assert roof.seconds == pytest.approx(1000 / faster)
