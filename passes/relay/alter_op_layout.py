@@ -299,6 +299,7 @@ class AlterOpLayoutPass(ModulePass):
     floats: int = 0
     tile_bf16: int = 0
     tile_int8: int = 0
+    winograd: int = 1
 
     def _lanes(self, module: ModuleOp) -> tuple[int, int]:
         """The most channels in a block of floats, and of quantized numbers, in a module."""
@@ -316,8 +317,6 @@ class AlterOpLayoutPass(ModulePass):
         if not any(isinstance(op, QuantizedConv2DOp) and is_depthwise(op) for op in convs):
             quantized = self.tile_int8 or quantized
         return floats, quantized
-
-    winograd: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name, number in (("lanes", self.lanes), ("vector", self.vector)):

@@ -17,8 +17,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.affine import linear, simplify, substitute
 from ...dialects.sizes import same
-from ...dialects.sizes.kernel import affine_map
 from ...dialects.tir import (
+    UNBOUNDED,
     Dot4Op,
     DotBf16Op,
     ForOp,
@@ -35,7 +35,7 @@ from ...dialects.tir import (
     element_bytes,
     prim_funcs,
 )
-from ...dialects.tir.index_maps import Ranges, View, flat_index, view
+from ...dialects.tir.index_maps import Ranges, View, flat_index, simplify_maps, view
 from ...dialects.tir.tiles import ROWS, SUMS, TILES, WORDS
 from ...provenance.diagnostics import message
 from ...provenance.span import fuse
@@ -82,13 +82,9 @@ class _Place(NamedTuple):
         """The point where loop variables have these values, expressions of `around`, and its operands."""
         operands = [*around, *(value for value in self.view.values if value not in values)]
         dims = [values.get(value) or AffineDimExpr(operands.index(value)) for value in self.view.values]
-        exprs = [substitute(expr, dims) for expr in self.view.map]
-        used = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
-        renamed: list[AffineExpr] = [AffineConstantExpr(0)] * len(operands)
-        for new, old in enumerate(used):
-            renamed[old] = AffineDimExpr(new)
-        results = tuple(substitute(expr, renamed) for expr in exprs)
-        return affine_map(len(used), results), [operands[old] for old in used]
+        exprs = tuple(substitute(expr, dims) for expr in self.view.map)
+        simplified = simplify_maps(exprs, (), (UNBOUNDED,) * len(operands))
+        return simplified.map.data, [operands[old] for old in simplified.kept]
 
 
 class _Nest(NamedTuple):

@@ -8,11 +8,8 @@ from xdsl.dialects.builtin import StringAttr
 
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage
-from .common import Scheduling, passes, points
+from .common import PANELS, Scheduling, passes, points
 from .tiles import counted, product_widths
-
-_PANELS = 4
-"""Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 
 
 def schedule_bytes(work: Scheduling, stage: Stage) -> None:
@@ -37,7 +34,7 @@ def schedule_bytes(work: Scheduling, stage: Stage) -> None:
     host.reorder(n_outer, m_outer, m_inner, n_inner)
     host.unroll(m_inner)
     inner.compute_at(host, m_outer)
-    shared = [n_outer] if passes([n_outer]) >= _PANELS else [n_outer, m_outer]
+    shared = [n_outer] if passes([n_outer]) >= PANELS else [n_outer, m_outer]
     work.parallel(host, shared, size)
     m, n = inner.axes
     inner.reorder(*inner.reduce_axes, m, n)

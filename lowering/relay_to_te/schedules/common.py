@@ -30,6 +30,8 @@ SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
 _PASSES = 64
 """Passes of a parallel loop that are enough for any number of threads."""
+PANELS = 4
+"""Panels of a product's columns that are enough for the threads; where there are fewer, they share tiles of rows."""
 _FEW = 1 << 11
 """Points of which a stage is done before its schedule matters."""
 

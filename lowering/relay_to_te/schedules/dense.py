@@ -21,7 +21,7 @@ from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, read_stage, shape_of, tag_of
+from .common import PANELS, PARTITION_HINT, Scheduling, Shared, operand, passes, points, read_stage, shape_of, tag_of
 from .reduction import along_all, lane_sums, place_lane_sums, schedule_reduction
 from .tile_products import sum_in_tiles, takes_tiles, tile_columns, tile_rows
 from .tiles import counted, product_fits, product_tile, product_widths
@@ -32,8 +32,6 @@ _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
 _OPEN_STEPS = 2
 """The steps if only a call knows the number of rows: as fast, and LLVM then has several such tiles to compile."""
-_PANELS = 4
-"""Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5
 """The cost of as many loads as products, in products."""
 _OPEN = 2
@@ -129,17 +127,17 @@ def tile(
     ragged = not same(columns.extent % n_inner.extent, 0)
     even = same(extent % height, 0)
     others = [*batch, *([m_outer] if even else [])]
-    few = size is not None and passes(batch) < _PANELS
+    few = size is not None and passes(batch) < PANELS
     # Only a loop that is not shared can be cut, so that all panels but the last do without masks. Where threads would
     # have nothing else to share, the stores of packed panels have them, the only ones, once for a whole reduction.
-    masked = ragged and few and (work.machine.mask_registers or (packed and passes(others) < _PANELS))
+    masked = ragged and few and (work.machine.mask_registers or (packed and passes(others) < PANELS))
     cut = ragged and not masked
     inside = _panels_inside(work, extent, weights is None, size is not None) or cut
     if inside:
         tiles, shared = [m_outer, n_outer], others
     else:
         tiles, shared = [n_outer, m_outer], [*batch, n_outer]
-        if passes(shared) < _PANELS and even:
+        if passes(shared) < PANELS and even:
             shared.append(m_outer)
     if cut:
         host.pragma(n_outer, PARTITION_HINT, 1)
@@ -200,7 +198,7 @@ def _tile_words(work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, siz
         # Only a loop that is not shared can be cut.
         whole = packed or same(columns.extent % n_inner.extent, 0)
         shared = [*batch, n_outer] if whole else [*batch]
-        if whole and passes(shared) < _PANELS and same(extent % m_inner.extent, 0):
+        if whole and passes(shared) < PANELS and same(extent % m_inner.extent, 0):
             shared.append(m_outer)
         work.parallel(host, shared, size)
     work.vectorize(host, n_inner, unroll=True)
