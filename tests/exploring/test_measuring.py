@@ -92,4 +92,5 @@ def test_another_session_is_put_beside_one(tmp_path: Path):
     assert comparison is not None
     assert {layer.name for layer in comparison.layers} == {"Softmax_0", "MatMul_0"}
     assert all(a == b > 0 for a, b in (layer.instructions for layer in comparison.layers))
-    assert all(a > 0 > b for a, b in (layer.seconds for layer in comparison.layers))
+    # Where others use the processors, a clock of CPU time can show nothing for a kernel as short as these.
+    assert all(a >= 0 > b for a, b in (layer.seconds for layer in comparison.layers))
