@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from types import FrameType
 
 from xdsl.dialects.builtin import LocationAttr, NameLoc, UnknownLoc
@@ -30,7 +31,8 @@ def culprits(frame: FrameType) -> tuple[str, str]:
 def _location(value: object) -> LocationAttr | None:
     """Return that of an op, or of what a frontend has of a node; the name of a function is no layer."""
     name = "location" if isinstance(value, Operation) else "leaf"
-    location = getattr(value, "__dict__", {}).get(name)
+    # Objects of users and of libraries may answer any name, with anything, or raise: they are looked at, not asked.
+    location = getattr_static(value, name, None)
     if isinstance(location, NameLoc) and isinstance(value, Operation) and value.has_trait(IsolatedFromAbove):
         return None
     return location if isinstance(location, LocationAttr) else None

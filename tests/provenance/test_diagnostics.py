@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, NameLoc,
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.transform import ReshapeOp
+from whence.provenance.culprit import culprits
 from whence.provenance.diagnostics import describe, fail, message
 from whence.provenance.span import fuse, layer_location
 
@@ -43,3 +44,18 @@ def test_an_operator_names_its_layer():
     assert str(error.value) == (
         "relay.reshape: expected a newshape of 6 elements, got [4, 2] (layer 'l3', m.onnx node 3)"
     )
+
+
+def test_culprits_are_found_beside_objects_whose_attributes_are_not_theirs():
+    class Magic:
+        @property
+        def __dict__(self) -> dict[str, object]:  # pyright: ignore[reportIncompatibleVariableOverride]
+            raise RuntimeError("no attributes")
+
+    def broken(magic: Magic, op: test.TestOp) -> None:
+        op.location = LAYERS[0]
+        raise LookupError(type(magic).__name__)
+
+    with pytest.raises(LookupError) as caught:
+        broken(Magic(), test.TestOp())
+    assert culprits(caught.traceback[-1].frame.raw) == ("", "layer 'l0', m.onnx node 0")
