@@ -1,29 +1,40 @@
-"""The roofs of a core, measured: operations on floats, operations on tiles if there are any, and bytes, in a second."""
+"""The rates of a core, measured: products of floats, products of tiles if there are any, and bytes of each cache."""
 
 from __future__ import annotations
 
 import ctypes
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 
 from ..lowering.llvm_to_native.compile import compile_text
 from ..lowering.llvm_to_native.link import link
 from ..lowering.llvm_to_native.target import Target
+from ..lowering.relay_to_te.cost import Rates
+from ..runtime.values.tensors import lasting_empty
 from ..support.machine import Machine
 
-_SECONDS = 0.02
+_SECONDS = 0.01
+_FLOAT = 4
 _LEAST = 1e-5
 """The CPU seconds that are told apart: on some machines the clock stands still for the length of a call."""
-_ROUNDS = 7
+_ROUNDS = 3
+_COUNT = 1 << 18
+"""Steps of a loop of products."""
 _LOADS = 8
-_BYTES = 1 << 20, 256 << 20
-"""The fewest and the most bytes that are read in one pass."""
+_READ = 1 << 20
+"""The bytes that a call reads at least, however often."""
+_MOST = 256 << 20
+"""The most bytes that are read as memory."""
+SHARED = "shared memory"
+"""Memory that all threads read at the same time."""
 
-# Sums of loaded vectors, or of products of two: in as many registers as a tile has.
+# Sums of products of two in as many registers as a tile has, or of loaded vectors: of the first `%mask` + 1 floats.
 _PROBE = """
-define void @{name}(ptr %data, i64 %count) {{
+define void @{name}(ptr %data, i64 %count, i64 %mask) {{
 entry:
   %x = load {vector}, ptr %data, align 4
   br label %loop
@@ -54,7 +65,8 @@ def _text(name: str, lanes: int, count: int, step: str) -> str:
 _PRODUCT = """  %p{n} = fmul contract {vector} %x, %s{n}
   %t{n} = fadd contract {vector} %p{n}, %x"""
 _LOAD = """  %o{n} = mul i64 %i, {all}
-  %q{n} = add i64 %o{n}, {at}
+  %r{n} = and i64 %o{n}, %mask
+  %q{n} = add i64 %r{n}, {at}
   %a{n} = getelementptr float, ptr %data, i64 %q{n}
   %v{n} = load {vector}, ptr %a{n}, align 4
   %t{n} = fadd {vector} %s{n}, %v{n}"""
@@ -122,43 +134,90 @@ def tile_kinds(machine: Machine) -> list[str]:
 class Probe:
     """Rates of one core of this machine; `again` measures once more, and the best counts."""
 
-    def __init__(self, footprint: int):
-        """footprint: the bytes that a network has, which are read in turn, be it from a cache or from memory."""
-        machine = Target.native().hardware
-        self._lanes, self._sums = machine.lanes(), machine.accumulators
-        # Written, as what nobody wrote is one page of zeros.
-        self._data = np.ones(min(max(footprint, _BYTES[0]), _BYTES[1]) // 4, np.float32)
-        tiles = tile_kinds(machine)
+    def __init__(self, threads: int = 1):
+        """threads: read memory at the same time."""
+        target = Target.native()
+        self.machine, self.threads = target.hardware, threads
+        self._lanes, self._sums = self.machine.lanes(), self.machine.accumulators
+        self._sizes = _sizes(self.machine)
+        # Written, as unwritten memory is one page of zeros.
+        self._data = lasting_empty((self._sizes["memory"] // _FLOAT,), np.dtype(np.float32))
+        self._data.fill(1)
+        tiles = tile_kinds(self.machine)
         texts = [_text("products", self._lanes, self._sums, _PRODUCT), _text("loads", self._lanes, _LOADS, _LOAD)]
-        objects = [compile_text(text, Target.native()).object for text in (*texts, *map(tile_text, tiles))]
+        objects = [compile_text(text, target).object for text in (*texts, *map(tile_text, tiles))]
         self._code = link(objects, ("products", "loads", *tiles))
-        type_ = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+        type_ = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._products, self._loads = (type_(self._code[name]) for name in ("products", "loads"))
         self._tiles = {kind: type_(self._code[kind]) for kind in tiles}
-        self.operations = self.bytes = 0.0
+        self.operations = 0.0
+        """Operations on floats in a second; a product and its sum are two."""
+        self.bytes = dict.fromkeys((*self._sizes, SHARED), 0.0)
+        """Bytes in a second out of each cache and memory; and from memory, where all threads read at once, for each."""
         self.tiles = dict.fromkeys(tiles, 0.0)
         """Operations in a second by products of tiles, by their kind; none on a machine without."""
         self.again()
 
-    def again(self) -> None:
-        passes = self._data.size // (_LOADS * self._lanes)
-        for _ in range(_ROUNDS):
-            count = 1 << 18
-            self.operations = max(
-                self.operations, 2 * count * self._sums * self._lanes / self._timed(self._products, count)
-            )
-            self.bytes = max(self.bytes, passes * _LOADS * self._lanes * 4 / self._timed(self._loads, passes))
-            for kind, function in self._tiles.items():
-                rate = count * tile_operations(kind) / self._timed(function, count)
-                self.tiles[kind] = max(self.tiles[kind], rate)
+    @property
+    def rates(self) -> Rates:
+        """The rates as those of a machine."""
+        fast = {name: rate for name, rate in self.bytes.items() if rate}
+        return Rates(
+            products=self.operations / 2 / self._lanes,
+            loads=fast["L1"] / self.machine.vector_bytes,
+            l2=fast["L2"],
+            l3=fast["L3"],
+            memory=fast["memory"],
+            shared_memory=fast[SHARED] * self.threads,
+            tiles=dict(self.tiles),
+            threads=self.threads,
+        )
 
-    def _timed(self, function: Callable[[int, int], None], count: int) -> float:
+    def again(self) -> None:
+        """Measure once more."""
+        for _ in range(_ROUNDS):
+            done = 2 * _COUNT * self._sums * self._lanes
+            self.operations = max(self.operations, done / self._timed(self._products, _COUNT))
+            for level, size in self._sizes.items():
+                self._note(level, self._reading(size))
+            for kind, function in self._tiles.items():
+                rate = _COUNT * tile_operations(kind) / self._timed(function, _COUNT)
+                self.tiles[kind] = max(self.tiles[kind], rate)
+        if self.threads == 1:
+            self._note(SHARED, self.bytes["memory"])
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            for _ in range(_ROUNDS):
+                self._note(SHARED, min(pool.map(self._reading, [self._sizes["memory"]] * self.threads)))
+
+    def _note(self, level: str, rate: float) -> None:
+        self.bytes[level] = max(self.bytes[level], rate)
+
+    def _reading(self, size: int) -> float:
+        """Return the bytes in a second of reading the first `size` bytes over and over."""
+        steps = max(size, _READ) // (_LOADS * self._lanes * _FLOAT)
+        return steps * _LOADS * self._lanes * _FLOAT / self._timed(self._loads, steps, size // _FLOAT - 1)
+
+    def _timed(self, function: Callable[[int, int, int], None], count: int, mask: int = 0) -> float:
         """Return the least CPU seconds of a call, of some calls."""
         best, end = float("inf"), time.thread_time() + _SECONDS
         while (start := time.thread_time()) < end:
             calls = elapsed = 0
             while elapsed < _LEAST:
-                function(self._data.ctypes.data, count)
+                function(self._data.ctypes.data, count, mask)
                 calls, elapsed = calls + 1, time.thread_time() - start
             best = min(best, elapsed / calls)
         return best
+
+
+def _sizes(machine: Machine) -> dict[str, int]:
+    """Bytes well within each cache, and well beyond all: powers of two."""
+    within = {"L1": machine.l1 // 2, "L2": machine.l2 // 2, "L3": min(machine.l3, _MOST) // 2}
+    sizes = {level: 1 << (size.bit_length() - 1) for level, size in within.items()}
+    return {**sizes, "memory": min(4 * sizes["L3"], _MOST)}
+
+
+@cache
+def measured_rates(threads: int) -> Rates:
+    """Return the rates of this machine, measured once in a process."""
+    return Probe(threads).rates

@@ -16,6 +16,7 @@ from ..dialects.element_types import dtype_name
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import element_of
 from ..dialects.sizes.types import extents_of
+from ..explorer.roof import Traffic, roof
 from ..lowering.kernel.printing import printed
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous
@@ -35,7 +36,6 @@ from ..support.dtypes import Array, numpy_of, storage
 
 _INTEGERS = 2
 """Made up integers are below this, as they may be indices."""
-_FLOAT = 4
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,15 @@ class Task:
     def bound(self, rates: Rates, model_bytes: int) -> float:
         """Return the seconds of a call that no schedule can do without on a machine: the roof over it.
 
-        model_bytes: of all parameters of the model; weights come from the last cache if that holds them all.
+        model_bytes: of all parameters of the model; weights come from the cache that holds them all.
         """
         operations, reads = map(sum, zip(*self.kernel.work, strict=True))
         # A call reads only some rows of a look-up table.
-        weight_bytes = min(self.weight_bytes, reads)
-        if model_bytes <= self.target.hardware.l3:
-            weights = weight_bytes / rates.l3 / rates.threads
-        else:
-            weights = weight_bytes / (rates.shared_memory if rates.threads > 1 else rates.memory)
-        lanes = self.target.hardware.lanes(_FLOAT)
-        inputs = min(sum(array.nbytes for array in self.inputs), reads) - weight_bytes
-        others = (inputs + sum(spec.nbytes for spec in self.outputs)) / rates.l2 / rates.threads
-        return max(operations / (2 * lanes * rates.products * rates.threads), weights, others)
+        weights = min(self.weight_bytes, reads)
+        inputs = min(sum(array.nbytes for array in self.inputs), reads) - weights
+        traffic = Traffic(weights, inputs, sum(spec.nbytes for spec in self.outputs))
+        call = roof(self.kernel.tir, operations, traffic, model_bytes, self.target.hardware, rates)
+        return call.seconds / rates.threads
 
 
 def tasks_of(

@@ -13,7 +13,7 @@ from typing import Any
 
 import whence
 from beside.runtimes import Feeds, Opened, feeds_of, onnxruntime
-from whence.explorer.probe import Probe
+from whence.explorer.probe import SHARED, Probe
 from whence.explorer.roof import roofs
 from whence.explorer.times import Times
 
@@ -36,7 +36,7 @@ class Loss:
     roof: float
     """The least seconds for its work."""
     bound: str
-    """`ops` or `bytes`: what the roof is made of."""
+    """The work that takes as long as the roof: `products`, or bytes by the cache that has them."""
     peer: float = 0.0
     """The seconds of the peer's nodes for these layers."""
 
@@ -68,13 +68,13 @@ class Profiled:
 def losses(model: Path, kind: str, folder: Path) -> tuple[list[Loss], Probe]:
     """Return the kernel calls of a network, those that lose most first. Its open sizes are those of its inputs.
 
-    What is in a cache is read faster than all that the network has: a call may be below its roof.
+    What is in a nearer cache than thought is read faster: a call may be below its roof.
     """
     feeds = feeds_of(model)
     shapes = {name: list(values.shape) for name, values in feeds.items()}
     compiled: Any = whence.compile(str(model), threads=1, input_shapes=None if kind == "tflite" else shapes)
     artifact = compiled.artifact
-    probe = Probe(compiled.memory.workspace_bytes + sum(array.nbytes for array in artifact.params))
+    probe = Probe()
     peer = None if kind == "tflite" else Profiled(model, feeds, kind, folder)
     columns: list[list[float]] = []
     for number in range(_WARM + _ROUNDS):
@@ -87,13 +87,13 @@ def losses(model: Path, kind: str, folder: Path) -> tuple[list[Loss], Probe]:
     times = Times.of(artifact, [median(column) for column in zip(*columns, strict=True)])
     rows: list[Loss] = []
     owner: dict[str, tuple[float, int]] = {}
-    measured = zip(artifact.calls, times.calls, times.layers, roofs(artifact, probe), strict=True)
+    measured = zip(artifact.calls, times.calls, times.layers, roofs(artifact, probe.rates), strict=True)
     for number, (call, seconds, parts, roof) in enumerate(measured):
         shares = {layer.name: share for layer, share in parts.items() if layer is not None}
         for layer, share in shares.items():
             owner[layer] = max(owner.get(layer, (-1.0, 0)), (share, number))
         most = max(shares, key=lambda name: shares[name], default="")
-        rows.append(Loss(most, call.name.removeprefix("tvmgen_default_fused_"), seconds, roof.seconds, roof.bound))
+        rows.append(Loss(most, call.name.removeprefix("tvmgen_default_fused_"), seconds, roof.seconds, roof.bound.name))
     if peer is not None:
         _add_peer(rows, {layer: number for layer, (_, number) in owner.items()}, peer.nodes())
     return sorted(rows, key=lambda row: -row.lost), probe
@@ -115,8 +115,9 @@ def print_losses(model: Path, kind: str, cache: Path) -> None:
     """Print the calls of a network, by what they lose."""
     os.environ["WHENCE_CACHE_DIR"] = str(cache / "whence")
     rows, probe = losses(model, kind, cache)
-    print(f"roof: {probe.operations * 1e-9:.0f} GFLOP/s, {probe.bytes * 1e-9:.0f} GB/s, of one thread")
-    print(f"{'lost us':>10}{'ours us':>10}{'roof us':>10}{'of':>6}{'reached':>9}{'peer us':>10}  layer, kernel")
+    levels = ", ".join(f"{name} {rate * 1e-9:.0f}" for name, rate in probe.bytes.items() if name != SHARED)
+    print(f"roof of one thread: {probe.operations * 1e-9:.0f} GFLOP/s; in GB/s: {levels}")
+    print(f"{'lost us':>10}{'ours us':>10}{'roof us':>10}{'of':>18}{'reached':>9}{'peer us':>10}  layer, kernel")
     for row in rows[:_SHOWN]:
         _show(row)
     if len(rows) > _SHOWN:
@@ -134,4 +135,4 @@ def _sum(rows: list[Loss], name: str) -> Loss:
 def _show(row: Loss) -> None:
     numbers = "".join(f"{1e6 * seconds:10.1f}" for seconds in (row.lost, row.seconds, row.roof))
     reached = f"{row.roof / row.seconds:9.0%}" if row.seconds else f"{'':9}"
-    print(f"{numbers}{row.bound:>6}{reached}{1e6 * row.peer:10.1f}  {row.layer}  {row.kernel}", flush=True)
+    print(f"{numbers}{row.bound:>18}{reached}{1e6 * row.peer:10.1f}  {row.layer}  {row.kernel}", flush=True)

@@ -7,7 +7,8 @@ points of a space at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -43,6 +44,8 @@ class Rates:
     shared_memory: float = 20e9
     fork: float = 2e-6
     """Seconds until all threads are at work on a loop, and back."""
+    tiles: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Operations in a second by products of tiles of a kind, `bf16` or `u8s8`; none: they were not measured."""
     threads: int = 1
 
     @staticmethod

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from whence.explorer.probe import Probe, tile_kinds, tile_operations, tile_text
+from whence.explorer.probe import SHARED, Probe, tile_kinds, tile_operations, tile_text
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.target import Target
 from whence.support.machine import Machine
@@ -33,4 +33,15 @@ def test_machines_without_tiles_have_no_roof_of_them():
     assert tile_kinds(Machine.of("x86_64", "sapphirerapids", "-amx-int8")) == ["bf16"]
     assert tile_kinds(Machine.of("x86_64", "znver5")) == []
     here = tile_kinds(Target.native().hardware)
-    assert list(Probe(1 << 20).tiles) == here
+    assert list(Probe().tiles) == here
+
+
+def test_a_probe_has_the_rates_of_a_machine():
+    probe = Probe(2)
+    rates = probe.rates
+    assert rates.threads == 2
+    assert 2 * probe.machine.lanes() * rates.products == pytest.approx(probe.operations)
+    assert rates.loads * probe.machine.vector_bytes == pytest.approx(probe.bytes["L1"])
+    assert rates.shared_memory == pytest.approx(2 * probe.bytes[SHARED])
+    # A cache is nearer than memory; how much, depends on the machine.
+    assert rates.loads * probe.machine.vector_bytes > rates.memory > 1e8

@@ -15,9 +15,11 @@ import whence
 from whence.cli.timing import measure
 from whence.explorer.code import kernel_of
 from whence.explorer.layers import layers_of, owners
-from whence.explorer.roof import layer_roofs, roofs
+from whence.explorer.roof import Traffic, layer_roofs, roof, roofs
 from whence.explorer.times import Times, shares
+from whence.lowering.relay_to_te.cost import Rates
 from whence.reading.arrays import default_inputs
+from whence.support.machine import Machine
 
 
 def parsed(body: str, inputs: str, output: str, weights: dict[str, tuple[int, ...]] | None = None) -> ModelProto:
@@ -129,14 +131,14 @@ def test_the_roof_of_a_layer_is_its_part_of_that_of_the_call():
     body = "[fc] a = Gemm<transB = 1>(x, w) [act] b = Tanh(a) [move] y = Transpose<perm = [1, 0]>(b)"
     compiled = whence.compile(parsed(body, "float[6,40] x", "float[24,6] y", {"w": (24, 40)}))
     artifact = compiled.artifact
-    probe = Mock(operations=1e6, bytes=1e9, tiles={})
-    by_ops = roofs(artifact, probe)
+    by_ops = roofs(artifact, Rates(products=1e5))
     works = [kernel_of(artifact, call.kernel).work for call in artifact.calls]
-    assert [roof.seconds for roof in by_ops] == [
-        pytest.approx(max(sum(row[0] for row in work) / 1e6, sum(row[1] for row in work) / 1e9)) for work in works
-    ]
-    assert by_ops[0].bound == "ops"
-    assert {roof.bound for roof in roofs(artifact, Mock(operations=1e15, bytes=1.0, tiles={}))} == {"bytes"}
+    lanes = 2 * artifact.target.hardware.lanes()
+    assert by_ops[0].seconds == pytest.approx(sum(row[0] for row in works[0]) / lanes / 1e5)
+    assert by_ops[0].bound.name == "products"
+    nearest = roofs(artifact, Rates(products=1e20, loads=1.0))
+    assert {roof.bound.name for roof in nearest} == {"L1"}
+    assert sum(roof.bound.amount for roof in nearest) >= (6 * 40 + 24 * 40 + 6 * 24) * 4
     times = Times.of(artifact, [2.0] * len(artifact.calls))
     shared = layer_roofs(times, by_ops)
     assert sum(shared.values()) == pytest.approx(sum(roof.seconds for roof in by_ops))
@@ -156,13 +158,40 @@ def test_the_roof_of_a_layer_is_its_part_of_that_of_the_call():
         ('tir.tile_dot "u8s8" 0, 4, 6', 1, 40),
     ],
 )
-def test_the_roof_is_by_the_fastest_products_of_the_machine(
-    tir: str, vectors: int, tiles: int, monkeypatch: pytest.MonkeyPatch
-):
-    compiled = whence.compile(parsed("y = Relu(x)", "float[6,40] x", "float[6,40] y"))
-    kernel = replace(kernel_of(compiled.artifact, 0), tir=tir, work=((1000, 0),))
-    for module in ("roof", "code"):
-        monkeypatch.setattr(f"whence.explorer.{module}.kernel_of", Mock(return_value=kernel))
-    for rates, faster in (({}, vectors), ({"bf16": 20.0, "u8s8": 40.0}, tiles)):
-        (roof,) = roofs(compiled.artifact, Mock(operations=1.0, bytes=1.0, tiles=rates))
-        assert roof.seconds == pytest.approx(1000 / faster)
+def test_the_roof_is_by_the_fastest_products_of_the_machine(tir: str, vectors: int, tiles: int):
+    plain = Machine("plain", 256, 16)
+    products = 1 / (2 * plain.lanes())
+    for machine, faster in ((plain, vectors), (replace(plain, amx_bf16=True, amx_int8=True), tiles)):
+        rates = Rates(products=products, tiles={"bf16": 20.0, "u8s8": 40.0})
+        assert roof(tir, 1000, Traffic(0, 0, 0), 0, machine, rates).seconds == pytest.approx(1000 / faster)
+    # Without a measurement, tiles are as much faster as machines with them are.
+    tiled = replace(plain, amx_bf16=True, amx_int8=True)
+    guess = roof(tir, 1000, Traffic(0, 0, 0), 0, tiled, Rates(products=products)).seconds
+    assert guess == pytest.approx(1000 / {1: 1, 2: 2, 20: 10, 40: 32}[tiles])
+
+
+def test_bytes_come_from_the_cache_that_holds_what_was_touched_since():
+    machine = Machine("plain", 256, 16, l1=100, l2=1000, l3=10_000)
+    rates = Rates(loads=8.0 / 32, l2=4.0, l3=2.0, memory=1.0, shared_memory=1.2)
+
+    def bytes_of(traffic: Traffic, model_bytes: int, threads: int = 1) -> dict[str, float]:
+        return {
+            term.name: term.seconds
+            for term in roof("", 0, traffic, model_bytes, machine, replace(rates, threads=threads)).bytes
+        }
+
+    assert bytes_of(Traffic(0, 40, 40), 0) == {"L1": 10}
+    assert bytes_of(Traffic(0, 400, 400), 0) == {"L2": 200}
+    # Weights were read in the run before, and all of the model since.
+    assert bytes_of(Traffic(20, 40, 20), 5000) == {"L1": 7.5, "L3": 10}
+    assert bytes_of(Traffic(20, 40, 20), 50_000) == {"L1": 7.5, "memory": 20}
+    assert bytes_of(Traffic(0, 40_000, 40_000), 0) == {"memory": 80_000}
+    # Two threads wait for one memory.
+    assert bytes_of(Traffic(0, 40_000, 40_000), 0, threads=2) == {"memory": pytest.approx(80_000 / 0.6)}
+
+
+def test_what_moves_is_read_once_and_written_once():
+    compiled = whence.compile(parsed("y = Transpose<perm = [1, 0]>(x)", "float[6,40] x", "float[40,6] y"))
+    (moved,) = roofs(compiled.artifact, Rates())
+    assert sum(term.amount for term in moved.bytes) == 2 * 6 * 40 * 4
+    assert moved.operations.amount == 0

@@ -47,7 +47,7 @@ def _profile(args: argparse.Namespace) -> int:
     from whence.explorer.calls import find_calls
     from whence.explorer.hot import annotated_assembly, annotated_tir, hot_table
     from whence.explorer.layer_table import layer_times
-    from whence.explorer.probe import Probe
+    from whence.explorer.probe import measured_rates
     from whence.explorer.roof import layer_roofs, roofs
 
     check_kernel(args, "asm")
@@ -66,8 +66,7 @@ def _profile(args: argparse.Namespace) -> int:
         return 0
 
     artifact = executable.artifact
-    probe = Probe(executable.memory.workspace_bytes + sum(array.nbytes for array in artifact.params))
-    least = layer_roofs(times, roofs(artifact, probe))
+    least = layer_roofs(times, roofs(artifact, measured_rates(executable.pool.threads)))
 
     def text() -> str:
         layers = layer_times(artifact, times, args.print_top, least)
