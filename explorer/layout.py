@@ -52,12 +52,13 @@ def box_width(*lines: str) -> float:
     return max(6, *(len(cut(line)) for line in lines)) * LETTER + 12
 
 
-def layered(inputs: Sequence[Sequence[int]], widths: Sequence[float]) -> Layout:
+def layered(inputs: Sequence[Sequence[int]], widths: Sequence[float], loose: Sequence[bool] = ()) -> Layout:
     """Lay out a graph.
 
-    inputs: of each node the nodes that it reads, all of which stand before it. widths: of each box, in pixels.
+    inputs: of each node the nodes that it reads, all of which stand before it. widths: of each box, in pixels. loose:
+    true of nodes that stand just above their first readers, whatever they read; none by default.
     """
-    row = _row_of(inputs)
+    row = _row_of(inputs, loose)
     above: list[list[int]] = [[] for _ in inputs]
     level, sizes = list(row), list(widths)
     chains: dict[tuple[int, int], list[int]] = {}
@@ -90,16 +91,19 @@ def layered(inputs: Sequence[Sequence[int]], widths: Sequence[float]) -> Layout:
     return Layout(x[: len(row)], row, bends, width, len(rows))
 
 
-def _row_of(inputs: Sequence[Sequence[int]]) -> list[int]:
-    """By the longest way; what reads nothing stands just above the first that reads it."""
+def _row_of(inputs: Sequence[Sequence[int]], loose: Sequence[bool]) -> list[int]:
+    """By the longest way; what reads nothing, and what is loose, stands just above the first that reads it."""
     rows: list[int] = []
     for sources in inputs:
         rows.append(1 + max((rows[source] for source in sources), default=-1))
-    reader: dict[int, int] = {}
-    for target, sources in enumerate(inputs):
-        for source in sources:
-            reader[source] = min(reader.get(source, rows[target]), rows[target])
-    return [rows[node] if sources else max(reader.get(node, 1) - 1, 0) for node, sources in enumerate(inputs)]
+    first: list[int] = [0] * len(rows)
+    """The row of the first reader; 0: there is none."""
+    for node in range(len(rows) - 1, -1, -1):
+        if first[node] and (not inputs[node] or (loose and loose[node])):
+            rows[node] = first[node] - 1
+        for source in inputs[node]:
+            first[source] = min(first[source] or rows[node], rows[node])
+    return rows
 
 
 def _sort(rows: list[list[int]], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> None:

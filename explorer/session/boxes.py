@@ -10,6 +10,7 @@ from typing import Literal
 from ...support.names import shortened
 from ..layout import HEIGHT, LONGEST, box_width, layered
 from .document import Edges, Graph, Nodes
+from .scopes import foldable_scopes
 
 
 @dataclass
@@ -35,12 +36,16 @@ def drawn(title: str, level: Literal["model", "calls"], program: int, boxes: Seq
     nodes, edges = Nodes(), Edges()
     abouts = [shortened(", ".join(filter(None, box.about)), 2 * LONGEST) for box in boxes]
     widths = [box_width(box.label, about) for box, about in zip(boxes, abouts, strict=True)]
-    layout = layered([[source for source, _, _ in box.inputs] for box in boxes], widths)
+    inputs = [[source for source, _, _ in box.inputs] for box in boxes]
+    layout = layered(inputs, widths, _loose(boxes))
+    # Constants stand in the boxes of their readers, and may lie between the nodes of a scope.
+    read = [[source for source in sources if boxes[source].kind != "constant"] for sources in inputs]
+    scopes = foldable_scopes([box.scope for box in boxes], read)
     for number, (box, about) in enumerate(zip(boxes, abouts, strict=True)):
         nodes.label.append(box.label)
         nodes.about.append(about)
         nodes.kind.append(box.kind)
-        nodes.scope.append(box.scope)
+        nodes.scope.append(scopes[number])
         nodes.set.append(box.set)
         nodes.call.append(box.call)
         nodes.x.append(round(layout.x[number], 1))
@@ -57,3 +62,11 @@ def drawn(title: str, level: Literal["model", "calls"], program: int, boxes: Seq
             edges.output.append(output)
             edges.path.append([round(at, 1) for at in chain(*layout.way(source, number)[1:-1])])
     return Graph(title, level, program, nodes, edges)
+
+
+def _loose(boxes: Sequence[Box]) -> list[bool]:
+    """Which boxes no input of the graph leads to: weights, and what is made of them."""
+    reached: list[bool] = []
+    for box in boxes:
+        reached.append(box.kind == "input" or any(reached[source] for source, _, _ in box.inputs))
+    return [not each for each in reached] if any(reached) else reached

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.attributes import to_python
+from ...dialects.relay.canonicalization.fold import is_foldable
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator
 from ...dialects.sizes.types import extents_of
@@ -22,7 +23,7 @@ from ..report import some
 from .boxes import Box, drawn
 from .builder import Builder
 from .document import Graph
-from .layer_order import groups_in_order
+from .ordered_groups import groups_in_order
 
 _WEIGHTS = 4
 """The number of weights that a box lists."""
@@ -52,12 +53,13 @@ def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
         boxes.append(Box(label, "input", builder.set_of(argument.location), [type_text(argument.type)]))
         box_of[argument] = len(boxes) - 1
     folded, ops = _constants(main, owner, artifact)
-    for group in groups_in_order(ops, {op: _layer_of(op, owner) for op in ops}):
+    constant = _known(ops, folded)
+    for group in _in_order(ops, owner):
         layer = _layer_of(group[0], owner)
         number, names = len(boxes), [op.name.removeprefix("relay.") for op in group]
         box_of.update((op, number) for op in group)
         set_ = builder.set_of(layer.leaf) if layer is not None else builder.set_of(group[0].location)
-        kind = "constant" if all(isinstance(op, ConstantOp) for op in group) else "node"
+        kind = "constant" if constant.issuperset(group) else "node"
         label = (types.get(layer.leaf) if layer is not None else "") or some(dict.fromkeys(names), 3)
         name = layer.name if layer is not None else ""
         scope = scope_of(name, layer.module if layer is not None else "")
@@ -106,6 +108,25 @@ def _constants(
         if not isinstance(op, ReturnOp):
             ops.append(op)
     return folded, ops
+
+
+def _known(ops: Sequence[Operation], folded: set[Operation]) -> set[Operation]:
+    """The constants, and the ops that depend on constants alone."""
+    known = set(folded)
+    for op in ops:
+        is_known = isinstance(op, ConstantOp) or is_foldable(op, lambda value: value.owner in known)
+        if is_known and known.issuperset(value.owner for value in op.operands):
+            known.add(op)
+    return known
+
+
+def _in_order(ops: Sequence[Operation], owner: Mapping[LocationAttr, Layer]) -> list[list[Operation]]:
+    """The ops of each layer together, in an order in which values flow forwards; an op of none is alone."""
+    number = {op: index for index, op in enumerate(ops)}
+    inputs = [
+        [number[of] for value in op.operands if isinstance(of := value.owner, Operation) and of in number] for op in ops
+    ]
+    return [[ops[index] for index in group] for group in groups_in_order(inputs, [_layer_of(op, owner) for op in ops])]
 
 
 def _read(

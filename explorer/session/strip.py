@@ -80,7 +80,7 @@ class _Veil:
         own |= {call.name for call in session.calls} | {kernel.symbol for kernel in session.kernels}
         for graph in session.graphs:
             rows = zip(graph.nodes.label, graph.nodes.kind, strict=True)
-            own |= {label for label, kind in rows if kind in ("input", "output", "constant")}
+            own |= {label for label, kind in rows if kind in ("input", "output")}
         self._names = own
         self._public = self._words_of_compiler()
         names = {*own, *(file.partition(".")[0] for file in self._files), *self._names_of_relay()}

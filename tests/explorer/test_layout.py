@@ -46,6 +46,12 @@ def test_a_chain_is_straight_and_an_input_stands_above_its_reader():
     assert len({round(x, 6) for x in layout.x[:2]}) == 1
 
 
+def test_what_is_loose_stands_just_above_its_first_reader():
+    inputs = [[], [0], [1], [], [3], [2, 4]]
+    assert layered(inputs, [80.0] * 6).row == [0, 1, 2, 0, 1, 3]
+    assert layered(inputs, [80.0] * 6, [node in (3, 4) for node in range(6)]).row == [0, 1, 2, 1, 2, 3]
+
+
 def test_an_edge_over_rows_goes_round_their_boxes():
     layout = layered([[], [0], [1], [2], [0, 3]], [80.0] * 5)
     way = layout.way(0, 4)

@@ -64,8 +64,8 @@ export function boxesOf(graph, scopes, ids) {
   /** @type {Map<number, string[]>} */
   const weights = new Map();
   edges.source.forEach((node, e) => {
-    const reader = scopes.holder[node];
-    if (reader === node) return;
+    const reader = edges.target[e];
+    if (scopes.holder[node] === node || scopes.holder[reader] !== reader) return;
     const line = `${nodes.label[node]} ${edges.text[e]}`;
     weights.set(reader, [...(weights.get(reader) ?? []), line]);
   });

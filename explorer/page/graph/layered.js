@@ -11,6 +11,7 @@
  * @property {Float64Array} height
  * @property {Int32Array} sources
  * @property {Int32Array} targets
+ * @property {Uint8Array} [loose] 1 for nodes that stand just above their first readers, whatever they read; none by default
  */
 
 /**
@@ -34,7 +35,7 @@ const SWEEPS = 6;
 const PLACINGS = 8;
 
 /** @param {number} count @param {ArrayLike<number>} keys @param {(k: number) => number} value @returns {Lists} */
-function group(count, keys, value) {
+export function group(count, keys, value) {
   const starts = new Int32Array(count + 1);
   for (let k = 0; k < keys.length; k++) starts[keys[k] + 1]++;
   for (let k = 0; k < count; k++) starts[k + 1] += starts[k];
@@ -44,14 +45,14 @@ function group(count, keys, value) {
   return { starts, items };
 }
 
-/** Ranks along the longest paths; what has no sources goes down to its first reader. @param {Lists} out @param {Lists} into */
-function ranked(/** @type {number} */ count, out, into) {
+/** Ranks along the longest paths; what is loose or has no sources goes down to its first reader. @param {Lists} out @param {Lists} into */
+function ranked(/** @type {number} */ count, out, into, /** @type {Uint8Array | undefined} */ loose) {
   const rank = new Int32Array(count);
   for (let v = 0; v < count; v++)
     for (let k = out.starts[v]; k < out.starts[v + 1]; k++)
       if (rank[out.items[k]] <= rank[v]) rank[out.items[k]] = rank[v] + 1;
   for (let v = count - 1; v >= 0; v--) {
-    if (into.starts[v] !== into.starts[v + 1] || out.starts[v] === out.starts[v + 1]) continue;
+    if ((into.starts[v] !== into.starts[v + 1] && !loose?.[v]) || out.starts[v] === out.starts[v + 1]) continue;
     let least = Infinity;
     for (let k = out.starts[v]; k < out.starts[v + 1]; k++) least = Math.min(least, rank[out.items[k]]);
     rank[v] = least - 1;
@@ -160,10 +161,10 @@ function chains(rank, sources, targets) {
 }
 
 /** @param {Level} level @returns {Placed} */
-export function layered({ width, height, sources, targets }) {
+export function layered({ width, height, sources, targets, loose }) {
   const count = width.length;
   const into = group(count, targets, (k) => sources[k]);
-  const rank = ranked(count, group(count, sources, (k) => targets[k]), into);
+  const rank = ranked(count, group(count, sources, (k) => targets[k]), into, loose);
   const { starts, bends } = chains(rank, sources, targets);
   const total = count + starts[count];
   const wide = new Float64Array(total).fill(BEND);

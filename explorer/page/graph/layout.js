@@ -11,6 +11,7 @@
  * @property {Float64Array} width
  * @property {Float64Array} height
  * @property {Int32Array} edges pairs of items
+ * @property {Uint8Array} loose 1 for items that stand just above their first readers
  */
 
 /**
@@ -65,8 +66,8 @@ function by(rows, key) {
   return groups;
 }
 
-/** @param {number[]} items @param {number[]} own @param {{source: number, target: number}[]} pairs @returns {Level} */
-function level(items, own, pairs, /** @type {Float64Array} */ width, /** @type {Float64Array} */ height) {
+/** @param {Nested} nested @param {number[]} items @param {number[]} own @param {{source: number, target: number}[]} pairs @returns {Level} */
+function level({ loose }, items, own, pairs, /** @type {Float64Array} */ width, /** @type {Float64Array} */ height) {
   const local = new Map(items.map((v, i) => [v, i]));
   const end = (/** @type {number} */ v) => local.get(v) ?? 0;
   return {
@@ -74,6 +75,7 @@ function level(items, own, pairs, /** @type {Float64Array} */ width, /** @type {
     height: Float64Array.from(items, (v) => height[v]),
     sources: Int32Array.from(own, (k) => end(pairs[k].source)),
     targets: Int32Array.from(own, (k) => end(pairs[k].target)),
+    loose: Uint8Array.from(items, (v) => loose[v]),
   };
 }
 
@@ -100,7 +102,7 @@ export async function layout(nested, lay) {
   for (const floor of [...floors.keys()].sort((a, b) => b - a)) {
     const here = (floors.get(floor) ?? []).map((k) => homes[k]);
     const lists = here.map((home) => ({ home, items: members.get(home) ?? [], own: inside.get(home) ?? [] }));
-    const placed = await lay(lists.map(({ items, own }) => level(items, own, pairs, width, height)));
+    const placed = await lay(lists.map(({ items, own }) => level(nested, items, own, pairs, width, height)));
     lists.forEach(({ home, items, own }, h) => {
       const one = placed[h];
       const [dx, dy] = [-one.width / 2, home < 0 ? 0 : HEADER + PADDING];

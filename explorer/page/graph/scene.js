@@ -132,10 +132,10 @@ export async function sceneOf(graph, scopes, folded) {
   const shown = visible(graph, scopes, folded);
   await pause();
   const boxes = boxesOf(graph, scopes, shown.ids);
-  const { parent, edges } = shown;
+  const { parent, edges, loose } = shown;
   const open = shown.ids.map((id) => id >= scopes.count && !folded.has(id));
   const height = Float64Array.from(boxes, (box, k) => (open[k] ? HEADER : box.height));
-  const nested = { parent, edges, width: Float64Array.from(boxes, (box) => box.width), height };
+  const nested = { parent, edges, loose, width: Float64Array.from(boxes, (box) => box.width), height };
   await pause();
   const at = await layout(nested, lay);
   await pause();

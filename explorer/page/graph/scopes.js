@@ -1,5 +1,7 @@
 // Name scopes of a graph as a tree of groups, and what of it is visible while some groups are folded.
 
+import { group as listed } from "whence/graph/layered";
+
 /** @typedef {import("whence/types").Session["graphs"][number]} Graph */
 
 /**
@@ -10,8 +12,9 @@
  * @property {string[]} name of each group; that of group g is `name[g - count]`
  * @property {string[]} path the whole scope of each group
  * @property {Int32Array} members the number of nodes in each group, those of groups in it included
- * @property {Int32Array} holder node -> the node in whose box it stands: itself, for constants their only reader, and
- *   -1 for constants that nothing reads
+ * @property {Int32Array} holder node -> the node in whose box it stands: itself, for constants the node in whose box all
+ *   their readers stand, if there is one, and -1 for constants that nothing reads
+ * @property {Uint8Array} loose node -> 1 where no input leads to it, as to weights and what is made of them
  */
 
 /**
@@ -22,6 +25,7 @@
  * @property {Int32Array} edges pairs of items
  * @property {number[]} edge for each pair, the first edge of the graph that it stands for
  * @property {Int32Array} shows node -> the item that shows it, or -1
+ * @property {Uint8Array} loose 1 for items that hold loose nodes alone
  */
 
 const MOST = 60;
@@ -32,7 +36,8 @@ const MOST_AT_ROOT = 400;
  * @param {Graph} graph
  * @returns {Scopes}
  */
-export function scopesOf({ nodes, edges }) {
+export function scopesOf(graph) {
+  const { nodes, edges } = graph;
   const count = nodes.label.length;
   const holder = holders(nodes.kind, edges);
   /** @type {{name: string, path: string, parent: number, children: Map<string, number>, own: number, members: number}[]} */
@@ -63,7 +68,7 @@ export function scopesOf({ nodes, edges }) {
   const group = new Int32Array(tries.length).fill(-1);
   const parents = [...new Array(count).fill(-1)];
   /** @type {Scopes} */
-  const scopes = { count, parent: new Int32Array(0), name: [], path: [], members: new Int32Array(0), holder };
+  const scopes = { count, parent: new Int32Array(0), name: [], path: [], members: new Int32Array(0), holder, loose: looseOf(graph) };
   const members = [];
   for (let at = 1; at < tries.length; at++) {
     const { name, path, parent, children, own } = tries[at];
@@ -84,10 +89,25 @@ export function scopesOf({ nodes, edges }) {
 /** @param {string[]} kind @param {Graph["edges"]} edges */
 function holders(kind, { source, target }) {
   const holder = Int32Array.from(kind, (name, node) => (name === "constant" ? -1 : node));
-  source.forEach((node, e) => {
-    if (kind[node] === "constant") holder[node] = holder[node] === -1 ? target[e] : node;
-  });
+  const readers = listed(kind.length, source, (e) => target[e]);
+  for (let node = kind.length - 1; node >= 0; node--) {
+    if (kind[node] !== "constant") continue;
+    for (let k = readers.starts[node]; k < readers.starts[node + 1]; k++) {
+      const at = holder[readers.items[k]];
+      if (at >= 0) holder[node] = holder[node] < 0 || holder[node] === at ? at : node;
+    }
+  }
   return holder;
+}
+
+/** Which nodes no input leads to; none where there are no inputs. @param {Graph} graph */
+function looseOf({ nodes: { kind }, edges: { source, target } }) {
+  const reached = Uint8Array.from(kind, (name) => Number(name === "input"));
+  if (!reached.includes(1)) return new Uint8Array(kind.length);
+  const readers = listed(kind.length, source, (e) => target[e]);
+  for (let node = 0; node < kind.length; node++)
+    if (reached[node]) for (let k = readers.starts[node]; k < readers.starts[node + 1]; k++) reached[readers.items[k]] = 1;
+  return reached.map((flag) => 1 - flag);
 }
 
 /**
@@ -129,7 +149,7 @@ export function foldedAtFirst({ count, parent, name }) {
  * @param {Graph} graph @param {Scopes} scopes @param {Set<number>} folded
  * @returns {Visible}
  */
-export function visible({ edges }, { count, parent, holder }, folded) {
+export function visible({ edges }, { count, parent, holder, loose: free }, folded) {
   const total = parent.length;
   // The outermost folded group around each id, itself included; groups stand after those around them.
   const cover = new Int32Array(total).fill(-1);
@@ -164,7 +184,10 @@ export function visible({ edges }, { count, parent, holder }, folded) {
     edge.push(e);
   }
   const outer = ids.map((id) => (parent[id] < 0 ? -1 : item[parent[id]]));
-  return { ids, parent: Int32Array.from(outer), edges: Int32Array.from(pairs), edge, shows };
+  const loose = new Uint8Array(ids.length).fill(1);
+  for (let node = 0; node < count; node++)
+    if (!free[node]) for (let at = shows[node]; at >= 0 && loose[at]; at = outer[at]) loose[at] = 0;
+  return { ids, parent: Int32Array.from(outer), edges: Int32Array.from(pairs), edge, shows, loose };
 }
 
 /**

@@ -23,6 +23,7 @@ function sizes(count) {
   return {
     width: Float64Array.from({ length: count }, (_, v) => 60 + 13 * (v % 9)),
     height: Float64Array.from({ length: count }, (_, v) => 26 + 14 * (v % 3)),
+    loose: new Uint8Array(count),
   };
 }
 
@@ -63,6 +64,19 @@ test("what has no sources stands just above its first reader", async () => {
   const edges = Int32Array.from([0, 1, 1, 2, 3, 4, 2, 4]);
   const at = await layout({ parent: new Int32Array(5).fill(-1), ...sizes(5), edges }, lay);
   assert(Math.abs(at.y[3] + at.height[3] / 2 - at.y[2] - at.height[2] / 2) < 1e-6);
+});
+
+test("what is loose stands just above its first reader, and what that is made of above it", async () => {
+  // A chain 0 1 2 3 6, and 4 -> 5 -> 6.
+  const edges = Int32Array.from([0, 1, 1, 2, 2, 3, 3, 6, 4, 5, 5, 6]);
+  const graph = { parent: new Int32Array(7).fill(-1), ...sizes(7), edges };
+  graph.loose.set([1, 1], 4);
+  const at = await layout(graph, lay);
+  const middle = (v) => Math.round(at.y[v] + at.height[v] / 2);
+  assert.deepEqual([middle(5), middle(4)], [middle(3), middle(2)]);
+  graph.loose.fill(0);
+  const plain = await layout(graph, lay);
+  assert(plain.y[5] < plain.y[3]);
 });
 
 test("open groups hold their members, and members of others stand outside", async () => {

@@ -73,3 +73,30 @@ test("a constant stands in the box of its only reader", () => {
   assert.deepEqual([...open.shows], [0, 2, 3, 4, 3, 5, -1]);
   assert.deepEqual([...open.edges], [0, 2, 2, 3, 3, 4, 5, 2, 5, 4]);
 });
+
+test("constants made of constants stand in the box of the reader of the last one", () => {
+  // w, scale -> dequantized -> b; both a and b read `shared`, which is made of a constant, too.
+  const kind = ["node", "constant", "constant", "constant", "node", "constant", "constant", "node", "node"];
+  const graph = {
+    nodes: { label: kind.map((_, k) => `n${k}`), scope: kind.map(() => ""), kind },
+    edges: { source: [1, 2, 3, 0, 5, 6, 6, 4, 7], target: [3, 3, 4, 4, 6, 7, 8, 7, 8] },
+  };
+  const scopes = scopesOf(graph);
+  assert.deepEqual([...scopes.holder], [0, 4, 4, 4, 4, 6, 6, 7, 8]);
+  assert.deepEqual(visible(graph, scopes, new Set()).ids, [0, 4, 6, 7, 8]);
+});
+
+test("what no input leads to is loose, and a group of nothing else", () => {
+  const kind = ["input", "node", "node", "node", "node", "node"];
+  const graph = {
+    nodes: { label: kind.map((_, k) => `n${k}`), scope: ["", "w", "w", "a", "a", ""], kind },
+    edges: { source: [0, 1, 2, 3, 4], target: [3, 2, 4, 4, 5] },
+  };
+  const scopes = scopesOf(graph);
+  assert.deepEqual([...scopes.loose], [0, 1, 1, 0, 0, 0]);
+  const shown = visible(graph, scopes, new Set());
+  assert.deepEqual(shown.ids, [0, 6, 1, 2, 7, 3, 4, 5]);
+  assert.deepEqual([...shown.loose], [0, 1, 1, 1, 0, 0, 0, 0]);
+  graph.nodes.kind[0] = "node";
+  assert.equal(scopesOf(graph).loose.includes(1), false, "without inputs all nodes stand as they are");
+});

@@ -7,14 +7,10 @@ from itertools import pairwise
 import onnx.parser
 import pytest
 from onnx import ModelProto
-from xdsl.dialects import test
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation
 
 from whence.explorer.layers import scope_of
 from whence.explorer.layout import GAP
 from whence.explorer.session.document import Graph, Session
-from whence.explorer.session.layer_order import groups_in_order
 from whence.exploring.record import record
 
 
@@ -87,28 +83,18 @@ def test_scopes(name: str, scope: str):
     assert scope_of(name) == scope
 
 
-def chained(layers: list[str]) -> tuple[list[Operation], dict[Operation, str]]:
-    """Ops that read one another in a row, and the layers that they are of."""
-    ops: list[Operation] = []
-    for _ in layers:
-        ops.append(test.TestOp([ops[-1].results[0]] if ops else [], [f32]))
-    return ops, dict(zip(ops, layers, strict=True))
-
-
-def test_layers_that_need_one_another_are_taken_apart():
-    ops, layers = chained(["a", "b", "b", "a", "c", "c"])
-    groups = [[ops.index(op) for op in group] for group in groups_in_order(ops, layers)]
-    assert groups == [[0], [1], [2], [3], [4, 5]]
-
-
-def test_ops_of_a_layer_stand_together():
-    ops, layers = chained(["a", "a", "b", "b"])
-    assert [[ops.index(op) for op in group] for group in groups_in_order(ops, layers)] == [[0, 1], [2, 3]]
-
-
-def test_a_long_chain_is_put_in_order_quickly():
-    ops, layers = chained([str(number // 2) for number in range(4000)])
-    assert len(groups_in_order(ops, layers)) == 2000
+def test_weights_made_of_weights_are_constants():
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[1,8] x) => (float[1,4] y)
+    <int8[8,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+                    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+     float scale = {0.5}, float step = {0.1}, int8 zero = {0}> {
+        [q] q = QuantizeLinear(x, step, zero) [dq] d = DequantizeLinear(q, step, zero)
+        [wdq] v = DequantizeLinear(w, scale) [turn] t = Neg(v)
+        [product] y = MatMul(d, t)
+    }"""
+    graph = record(onnx.parser.parse_model(text)).graphs[0]
+    assert labels(graph, "constant") == ["DequantizeLinear", "Neg"]
+    assert labels(graph, "node") == ["QuantizeLinear", "DequantizeLinear", "MatMul"]
 
 
 def test_a_part_that_an_external_compiler_runs_is_a_box():
