@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import Watched, audit
+from browser import HOLD, Watched, audit
+from playwright.sync_api import expect
 
 import whence
 from whence.explorer.report_file import write_report
@@ -95,6 +96,29 @@ def test_a_film_plays(page: Page, report: Path):
     page.locator("[data-test=film-frame][aria-selected=true] b", has_text="2").wait_for()
     strip.press(" ")
     assert page.locator("[data-test=film-play]").inner_text() == "Play"
+
+
+@pytest.mark.parametrize("context", [{"reduced_motion": "no-preference"}], indirect=True)
+def test_frames_flow_into_each_other(page: Page, report: Path, session: Session):
+    opened(page, report)
+    number = next(n for n, frame in enumerate(session.schedules[0].frames) if "compute_at" in frame.primitive)
+    (moved,) = (label for label in session.schedules[0].frames[number].changed if label == "dense")
+    strip = page.locator("[data-test=film-strip]")
+    for _ in range(len(session.schedules[0].frames) - number):
+        strip.press("ArrowLeft")
+    page.evaluate("Promise.all(document.getAnimations().map(animation => animation.finished)).then(() => null)")
+    place = f"""() => {{
+      const box = document.querySelector("[data-test=stage][data-label={moved}] > .box").getBoundingClientRect();
+      const picture = document.querySelector("[data-test=film-picture]").getBoundingClientRect();
+      return [box.x - picture.x, box.y - picture.y];
+    }}"""
+    before = page.evaluate(place)
+    page.evaluate(HOLD)
+    strip.press("ArrowRight")
+    assert page.evaluate(place) == pytest.approx(before, abs=1.5)
+    page.evaluate("document.getAnimations().forEach(animation => animation.finish())")
+    expect(page.locator("[data-leaving]")).to_have_count(0)
+    assert abs(page.evaluate(place)[1] - before[1]) > 20
 
 
 def test_what_a_primitive_changed_is_marked(page: Page, report: Path, session: Session, picture: Callable[[str], None]):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser import HOLD
 from playwright.sync_api import expect
 from recorded_sessions import kept, recorded
 
@@ -132,6 +133,50 @@ def test_a_batch_norm_unpacked_names_both_layers(page: Page):
     assert "relay.nn.batch_norm" in gone.inner_text()
     for row in [*rows.all(), gone]:
         assert row.locator("[data-test=diff-layers]").inner_text() == "si=[FusedBatchNorm, Relu]"
+
+
+PLACES = """rows => rows.map(row => [
+  row.querySelector(".code").textContent,
+  Math.round(row.getBoundingClientRect().top),
+])"""
+
+
+@pytest.mark.parametrize("context", [{"reduced_motion": "no-preference"}], indirect=True)
+@pytest.mark.usefixtures("batch_norm")
+def test_a_batch_norm_is_seen_to_split(page: Page):
+    pane = relay_pane(page)
+    rows, leaving = pane.locator("[data-row]"), pane.locator("[data-leaving]")
+    while pane.get_attribute("data-stage") != "0":
+        page.keyboard.press("k")
+    expect(leaving).to_have_count(0)
+    before = dict(rows.evaluate_all(PLACES))
+    norm = next(text for text in before if "nn.batch_norm" in text)
+    page.evaluate(HOLD)
+    page.keyboard.press("j")
+    expect(leaving).to_have_count(1)
+    assert "nn.batch_norm" in leaving.inner_text()
+    after = dict(rows.evaluate_all(PLACES))
+    new = {text: top for text, top in after.items() if "relay." in text and text not in before}
+    assert len(new) > 5
+    # They begin where the batch norm was, and the others where they were.
+    assert {top for text, top in new.items() if "nn.relu" not in text} == {before[norm]}
+    assert [after[text] for text in before if text in after] == [top for text, top in before.items() if text in after]
+    assert all(
+        length <= 250 for length in page.evaluate("document.getAnimations().map(a => a.effect.getTiming().duration)")
+    )
+    page.evaluate("document.getAnimations().forEach(animation => animation.finish())")
+    expect(leaving).to_have_count(0)
+    assert len({top for _, top in rows.evaluate_all(PLACES)}) == rows.count()
+
+
+@pytest.mark.usefixtures("batch_norm")
+def test_nothing_moves_where_no_motion_is_asked_for(page: Page):
+    pane = relay_pane(page)
+    page.evaluate(HOLD)
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    expect(pane.locator("[data-row]").first).to_be_visible()
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 @pytest.mark.usefixtures("batch_norm")

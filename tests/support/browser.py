@@ -33,6 +33,15 @@ _FOCUS = """() => {
   const name = element.getAttribute("data-test") || element.getAttribute("aria-label") || element.textContent.trim();
   return `${shown ? "" : "*"}${element.tagName.toLowerCase()} ${all.indexOf(element)} ${name.slice(0, 40)}`;
 }"""
+HOLD = """() => {
+  const animate = Element.prototype.animate;
+  Element.prototype.animate = function (...given) {
+    const animation = animate.apply(this, given);
+    animation.pause();
+    return animation;
+  };
+}"""
+"""A script after which each animation stays at its beginning."""
 _HERE = {"127.0.0.1", "localhost", "[::1]"}
 _OFFLINE = {"file", "data", "blob", "about"}
 

@@ -1,6 +1,7 @@
 // Differences between any two stages of a level, by the identity of ops: those of the passes between, one after another.
 
 /** @typedef {import("whence/types").Stage} Stage */
+/** @typedef {{lines: string[], op: ArrayLike<number>}} Text */
 /** @typedef {"same" | "new" | "gone" | "changed" | "moved"} Kind */
 
 /**
@@ -53,19 +54,11 @@ export function compose(stages, first, second) {
  *
  * Ops are the same where their identity is; of those that changed their order, the longest run that kept it stands
  * side by side. Lines of no op belong together where their text is the same.
- * @param {{lines: string[], op: ArrayLike<number>}} a
- * @param {{lines: string[], op: ArrayLike<number>}} b
+ * @param {Text} a @param {Text} b
  * @returns {{left: number, right: number}[]}
  */
 export function align(a, b) {
-  const there = keyed(b);
-  /** @type {[number, number][]} */
-  const both = [];
-  for (const [key, left] of keyed(a)) {
-    const right = there.get(key);
-    if (right !== undefined) both.push([left, right]);
-  }
-  both.sort((p, q) => p[0] - q[0]);
+  const both = counterparts(a, b);
   const rows = [];
   let [left, right] = [0, 0];
   for (const [nextLeft, nextRight] of [...increasing(both), /** @type {[number, number]} */ ([a.lines.length, b.lines.length])]) {
@@ -77,20 +70,40 @@ export function align(a, b) {
 }
 
 /**
- * A name for each line that is the same in every stage: its op, or its text, and how often it was met before.
- * @param {{lines: string[], op: ArrayLike<number>}} text
- * @returns {Map<string, number>}
+ * Return the pairs of lines that are the same, in the order of the first: by their op, or by their text where they have
+ * none; those of one op or text in turn.
+ * @param {Text} a @param {Text} b
+ * @returns {[number, number][]}
  */
-function keyed({ lines, op }) {
-  const times = new Map();
-  const keys = new Map();
-  for (let line = 0; line < lines.length; line++) {
-    const name = op[line] >= 0 ? `${op[line]}` : `"${lines[line]}`;
-    const time = times.get(name) ?? 0;
-    times.set(name, time + 1);
-    keys.set(`${time} ${name}`, line);
+export function counterparts(a, b) {
+  /** Op or text -> its next line. @type {Map<number | string, number>} */
+  const first = new Map();
+  const next = new Int32Array(b.lines.length).fill(-1);
+  for (let line = b.lines.length - 1; line >= 0; line--) {
+    const key = keyOf(b, line);
+    next[line] = first.get(key) ?? -1;
+    first.set(key, line);
   }
-  return keys;
+  /** @type {[number, number][]} */
+  const pairs = [];
+  for (let line = 0; line < a.lines.length; line++) {
+    const key = keyOf(a, line);
+    const right = first.get(key) ?? -1;
+    if (right < 0) continue;
+    first.set(key, next[right]);
+    pairs.push([line, right]);
+  }
+  return pairs;
+}
+
+/** @param {Text} text @param {number} line */
+const keyOf = ({ lines, op }, line) => (op[line] >= 0 ? op[line] : lines[line]);
+
+/** @param {Text} text @returns {Map<number, number>} op -> its first line */
+export function firstLines({ op }) {
+  const lines = new Map();
+  for (let line = op.length - 1; line >= 0; line--) if (op[line] >= 0) lines.set(op[line], line);
+  return lines;
 }
 
 /**

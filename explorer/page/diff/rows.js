@@ -4,7 +4,7 @@ import { align, compose } from "whence/diff/compose";
 
 /** @typedef {import("whence/types").Stage} Stage */
 /** @typedef {import("whence/diff/compose").Differences} Differences */
-/** @typedef {{lines: string[], op: ArrayLike<number>}} Text */
+/** @typedef {import("whence/diff/compose").Text} Text */
 
 /**
  * @typedef {object} Row

@@ -83,7 +83,7 @@ function line(row, x, y, width, height, middle) {
   }
   parts.push(text(at, y + (row.note ? 12 : height / 2 + 4), fitted(row.text, width - left - 10), full, style));
   if (row.note) parts.push(text(at, y + 25, fitted(row.note, width - left - 10), full, "row-note"));
-  return [svg("g", { class: kind, "data-sign": sign === " " ? null : sign }, ...parts)];
+  return [svg("g", { class: kind, "data-sign": sign === " " ? null : sign, "data-flip": full }, ...parts)];
 }
 
 /**

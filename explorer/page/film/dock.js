@@ -4,6 +4,7 @@ import { fill, h, mark } from "whence/dom";
 import { Chooser } from "whence/film/chooser";
 import { dataflow, variables } from "whence/film/diagrams";
 import { Film } from "whence/film/film";
+import { flipped } from "whence/film/flip";
 import { showLines } from "whence/film/loops";
 import { treePicture } from "whence/film/picture";
 import { comparedStages, ITERATION_TYPES, plainStages, sideOf } from "whence/film/rows";
@@ -37,6 +38,8 @@ export class ScheduleDock {
   #other = -1;
   /** @type {string} */
   #view = "tree";
+  /** The film and the view that the picture is of. */
+  #drawn = "";
   #off;
 
   /**
@@ -143,14 +146,20 @@ export class ScheduleDock {
     const old = before >= 0 ? film.stages(before) : null;
     const inputs = film.schedule.arguments;
     const shown = old ? comparedStages(old, stages) : plainStages(stages);
-    if (this.#view === "text") showLines(this.picture, old && treeLines(old), treeLines(stages));
-    else if (this.#view === "dataflow") fill(this.picture, dataflow(stages, inputs));
-    else if (this.#view === "variables") fill(this.picture, variables(stages));
-    else if (this.#other < 0) fill(this.picture, treePicture(shown, inputs, `Schedule tree of frame ${k}`));
-    else {
-      const sides = /** @type {const} */ ([[before, "-"], [k, "+"]]);
-      fill(this.picture, ...sides.flatMap(([frame, sign]) => [h("h4", {}, `Frame ${frame}`), treePicture(sideOf(shown, sign), inputs, `Schedule tree of frame ${frame}`)]));
-    }
+    const same = this.#drawn === `${film.number} ${this.#view}`;
+    this.#drawn = `${film.number} ${this.#view}`;
+    const draw = () => {
+      if (this.#view === "text") showLines(this.picture, old && treeLines(old), treeLines(stages));
+      else if (this.#view === "dataflow") fill(this.picture, dataflow(stages, inputs));
+      else if (this.#view === "variables") fill(this.picture, variables(stages));
+      else if (this.#other < 0) fill(this.picture, treePicture(shown, inputs, `Schedule tree of frame ${k}`));
+      else {
+        const sides = /** @type {const} */ ([[before, "-"], [k, "+"]]);
+        fill(this.picture, ...sides.flatMap(([frame, sign]) => [h("h4", {}, `Frame ${frame}`), treePicture(sideOf(shown, sign), inputs, `Schedule tree of frame ${frame}`)]));
+      }
+    };
+    if (same) flipped(this.picture, draw);
+    else draw();
     void this.#showLoops(film, k, before);
   }
 
@@ -161,7 +170,7 @@ export class ScheduleDock {
       const here = await loopsOf(film, k);
       const there = before >= 0 ? await loopsOf(film, before) : null;
       if (turn !== this.#turn || k !== this.#frame || before !== this.#before()) return;
-      if (here) showLines(this.loops, there, here);
+      if (here) flipped(this.loops, () => showLines(this.loops, there, here));
       else fill(this.loops, h("p", { class: "dim" }, "The loops of this frame were not recorded: `whence explore --films all` does."));
     } catch (error) {
       fill(this.loops, h("p", { class: "error" }, error instanceof Error ? error.message : String(error)));

@@ -16,7 +16,7 @@ export function showLines(element, before, after) {
     ...rows.map(({ sign, item }) => {
       const mark = sign === " " ? null : sign;
       const line = sign === "-" ? h("del", {}, item) : sign === "+" ? h("ins", {}, item) : item;
-      return h("div", { class: "film-line", "data-sign": mark }, h("span", { class: "film-sign", "aria-hidden": "true" }, sign), line);
+      return h("div", { class: "film-line", "data-sign": mark, "data-flip": item }, h("span", { class: "film-sign", "aria-hidden": "true" }, sign), line);
     }),
   );
 }

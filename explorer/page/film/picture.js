@@ -137,7 +137,7 @@ function drawn(node, byLabel) {
   const host = node.host ? byLabel.get(node.host.name) : undefined;
   const parts = host ? [edge(node.x + node.width / 2, node.y, host.x, rowMiddle(host, node.row), `edge-${node.row % 4}`)] : [];
   const state = node.stage?.change ?? "";
-  const marks = { class: `stage ${state}`, "data-test": "stage", "data-label": node.name, "data-change": state || undefined };
+  const marks = { class: `stage ${state}`, "data-test": "stage", "data-label": node.name, "data-flip": node.name, "data-change": state || undefined };
   return svg("g", {}, box(place, node.name, node.heads, node.rows, marks), ...parts);
 }
 

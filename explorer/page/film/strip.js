@@ -1,6 +1,7 @@
 // The strip of frames: one per primitive, stepped through with arrows, played with space.
 
 import { fill, h, mark } from "whence/dom";
+import { calm } from "whence/motion";
 import { duration } from "whence/words";
 
 /** @typedef {import("whence/film/film").Film} Film */
@@ -58,7 +59,7 @@ export class Strip {
       return;
     }
     const count = this.film?.frames.length ?? 0;
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (calm()) {
       this.show((this.#at + 1) % Math.max(count, 1));
       this.announce("One frame at a time, as reduced motion is asked for.");
       return;

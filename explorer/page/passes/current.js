@@ -40,9 +40,15 @@ export function goToRun(app, run) {
   current.set(app, run);
   const pane = paneOfPasses(app);
   if (pane?.level === "diff") openDifference(app, app.model.stageRow(stage).before, stage);
-  else if (pane && app.model.stageRow(pane.stage).level === app.model.stageRow(stage).level) app.setPane(pane.id, { stage });
-  else app.open(stage);
+  else goToStage(app, stage);
   app.announce(changed ? name : `${name}: changed nothing`);
+}
+
+/** @param {App} app @param {number} stage */
+function goToStage(app, stage) {
+  const pane = paneOfPasses(app);
+  if (pane && pane.level === app.model.stageRow(stage).level) app.setPane(pane.id, { stage });
+  else app.open(stage);
 }
 
 /** Go to the next run. @param {App} app @param {1 | -1} way @param {boolean} all */
@@ -50,8 +56,12 @@ function step(app, way, all) {
   const { document: session } = app.model;
   const stage = paneOfPasses(app)?.stage ?? -1;
   const run = stepped(session, runsOf(session, unitOf(app)), current.get(app) ?? -1, stage, way, all);
+  const before = session.stages[stage]?.before ?? -1;
   if (run >= 0) goToRun(app, run);
-  else app.announce(way > 0 ? "This is the last pass." : "This is the first pass.");
+  else if (way < 0 && before >= 0 && paneOfPasses(app)?.level !== "diff") {
+    goToStage(app, before);
+    app.announce(`${session.stages[before].name}, before all passes`);
+  } else app.announce(way > 0 ? "This is the last pass." : "This is the first pass.");
 }
 
 /** Show what the run before the shown stage changed. @param {App} app */

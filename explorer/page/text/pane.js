@@ -8,6 +8,7 @@ import { lineFacts } from "whence/text/facts";
 import { Geometry } from "whence/text/geometry";
 import { Lit } from "whence/text/lit";
 import { columnsOf } from "whence/text/measure";
+import { morph } from "whence/text/morph";
 import { Ruler } from "whence/text/ruler";
 import { showLine, showMarks } from "whence/text/row";
 import { Search } from "whence/text/search";
@@ -84,7 +85,7 @@ export class TextPane {
   update(pane) {
     const before = this.pane;
     this.pane = pane;
-    if (pane.stage !== before.stage) void this.#load(pane.top, true);
+    if (pane.stage !== before.stage) void this.#load(pane.top, true, pane.top === before.top);
     else if (pane.call !== before.call) this.#layOut();
     else if (pane.wrap !== before.wrap) this.#layOut();
     else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first)
@@ -94,15 +95,19 @@ export class TextPane {
   /**
    * @param {number} top the line to begin with
    * @param {boolean} follow whether pinned lines are brought into view
+   * @param {boolean} hold whether lines that stay keep their place in the view
    */
-  async #load(top, follow = false) {
+  async #load(top, follow = false, hold = false) {
     const { stage } = this.pane;
     const from = performance.now();
+    let motion = null;
     this.#loading = stage;
     this.message.textContent = stage < 0 ? "The session has no text of this level." : "";
     try {
       const text = stage < 0 ? null : await this.app.model.stage(stage);
       if (this.#loading !== stage) return;
+      if (follow && text && this.#text)
+        motion = morph(this.window, this.app.model.document, this.#loaded, this.#text, stage, text);
       this.#text = text;
     } catch (error) {
       if (this.#loading !== stage) return;
@@ -115,11 +120,13 @@ export class TextPane {
     mark(this.grid, "aria-label", stage < 0 ? "empty" : this.app.model.stageRow(stage).name);
     this.#layOut(top);
     this.find.again();
+    if (hold) motion?.place(this.app.state.get("pins").some(Boolean));
     if (follow) this.#toPinned();
     if (this.#wanted >= 0) {
       this.reveal(this.#wanted);
       this.#wanted = -1;
     }
+    motion?.play();
     note("pane", from);
   }
 

@@ -112,6 +112,30 @@ export class TextWindow {
     for (const [line, element] of this.#shown) this.owner.dress(element, line);
   }
 
+  /** Lines that have a row, and those. @returns {[number, HTMLElement][]} */
+  shown() {
+    return [...this.#shown];
+  }
+
+  /**
+   * The pixels from the top of the view down to a line; negative above it.
+   * @param {number} line
+   */
+  down(line) {
+    const { geometry } = this;
+    return (geometry.unit(geometry.row(line)) - geometry.firstUnit(this.#top, this.height)) * ROW;
+  }
+
+  /**
+   * Put a row that is none of the text so many pixels below the top of the view.
+   * @param {HTMLElement} row
+   * @param {number} down
+   */
+  add(row, down) {
+    row.style.top = `${this.#top + down}px`;
+    this.rows.append(row);
+  }
+
   /**
    * The element of a line that is in view.
    * @param {number} line

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { align, compose, history } from "whence/diff/compose";
+import { descent } from "whence/diff/descent";
 
 const stage = (before, diff) => ({ before, diff: diff && { new: [], gone: [], changed: [], moved: [], ...diff } });
 const sorted = (differences) =>
@@ -52,4 +53,47 @@ test("of ops that changed their order the most stay", () => {
   const lines = (rows, side) => rows.map((row) => row[side]).filter((line) => line >= 0);
   assert.deepEqual(lines(align(a, b), "left"), [0, 1, 2, 3]);
   assert.deepEqual(lines(align(a, b), "right"), [0, 1, 2, 3]);
+});
+
+// One pass unpacks op 2 (a norm) into 10, 11 and 12; the next folds 12 over 13, which only it saw, into 1 (now 20).
+const SESSION = {
+  stages: [
+    stage(-1, null),
+    stage(0, { new: [10, 11, 12], gone: [2], changed: [3] }),
+    stage(1, { new: [20], gone: [1, 12], changed: [3] }),
+    stage(-1, null),
+  ],
+  passes: [{ changed: true, stage: 1 }, { changed: false, stage: 1 }, { changed: true, stage: 2 }],
+  events: { run: [0, 2, 2, -1], sources: [[2], [12], [1, 13], [3]], targets: [[10, 11, 12], [13], [20], [10]] },
+};
+const TEXTS = [
+  text(["def {", -1], ["conv", 1], ["norm", 2], ["relu", 3], ["}", -1]),
+  text(["def {", -1], ["conv", 1], ["sqrt", 10], ["add", 11], ["mul", 12], ["relu", 3], ["}", -1]),
+  text(["def {", -1], ["sqrt", 10], ["add", 11], ["conv", 20], ["relu", 3], ["}", -1]),
+];
+const way = (first, second) => descent(SESSION, first, second, TEXTS[first], TEXTS[second]);
+
+test("what is new came out of what the ledger says", () => {
+  const split = way(0, 1);
+  assert.deepEqual([...split.before], [0, 1, -1, -1, -1, 3, 4]);
+  assert.deepEqual([...split.after], [0, 1, -1, 5, 6]);
+  assert.deepEqual([2, 3, 4].map(split.origin), [2, 2, 2]);
+  assert.equal(split.fate(2), 2, "the first of the lines that it became");
+  assert.deepEqual(split.changes, [2, 3, 4, 5]);
+});
+
+test("what is gone went into what the ledger says, over ops that no stage has", () => {
+  const folded = way(1, 2);
+  assert.deepEqual([1, 4].map(folded.fate), [3, 3]);
+  assert.equal(folded.origin(3), 1);
+});
+
+test("ways go over several passes, and back", () => {
+  assert.equal(way(0, 2).fate(2), 1);
+  assert.equal(way(0, 2).origin(3), 1);
+  const back = way(2, 0);
+  assert.deepEqual([...back.before], [0, -1, -1, 4, 5]);
+  assert.equal(back.origin(2), 1, "the norm came together of what it became");
+  assert.equal(back.fate(3), 1);
+  assert.equal(descent(SESSION, 0, 3, TEXTS[0], TEXTS[1]), null);
 });
