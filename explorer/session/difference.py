@@ -41,7 +41,7 @@ def difference(session: Session, first: int, second: int) -> Difference:
     changed = _changed(session, first, second)
     both = set(before) & set(after)
     pairs: list[Pair] = []
-    for a, b in _aligned(_keys(left, before), _keys(right, after)):
+    for a, b in _aligned(line_keys(left, before), line_keys(right, after)):
         if min(a, b) < 0:
             op = before[a] if b < 0 else after[b]
             pairs.append(Pair(a, b, "moved" if op >= 0 and op in both else "gone" if b < 0 else "new"))
@@ -62,7 +62,7 @@ def _changed(session: Session, first: int, second: int) -> set[int] | None:
     return changed if high == low else None
 
 
-def _keys(lines: Sequence[str], ops: Sequence[int]) -> dict[tuple[int | str, int], int]:
+def line_keys(lines: Sequence[str], ops: Sequence[int]) -> dict[tuple[int | str, int], int]:
     """Return a key for each line that is the same in every stage: op or text, and how often there was that before."""
     times: Counter[int | str] = Counter()
     keys: dict[tuple[int | str, int], int] = {}

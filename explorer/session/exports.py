@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..exports import NO_LAYER, Part, Stack, TracedCall, chrome_trace, folded_stacks, node_data, speedscope
 from .document import DOCUMENT, Graph, Session, Times
+from .film_export import film_svg
 from .model_graph import graph_dot, graph_svg, model_explorer, node_ids
 from .text import calls_of, text_of_stage
 from .views.choice import Choice, missing, names_of
@@ -114,6 +115,7 @@ EXPORTS: Mapping[str, Callable[[Session, Choice], str]] = {
     "folded": lambda session, choice: folded_stacks((frames, seconds * 1e9) for frames, seconds in _stacks(session)),
     "dot": _dot,
     "svg": _svg,
+    "film": film_svg,
 }
 """Name -> text of a file for another tool; raises PipelineError where the document lacks what that shows.
 

@@ -41,7 +41,7 @@ def _short(film: Schedule, number: int) -> Iterator[str]:
     yield f"{number}: {shown(frame.primitive) or 'no primitive yet'}  {', '.join(filter(None, about))}".rstrip(" ,")
     for stage in (film.stages[row] for row in frame.tree):
         if stage.label in frame.changed:
-            yield from _tree(stage, "  ")
+            yield from tree_lines(stage, "  ")
 
 
 def _long(film: Schedule, number: int) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _long(film: Schedule, number: int) -> Iterator[str]:
     yield f"frame {number} of {len(film.frames) - 1}: {shown(frame.primitive) or 'no primitive yet'}"
     yield from (f"  {key}: {text}" for key, text in (("at", shown(frame.at)), ("estimate", _cost(frame.cost))) if text)
     for stage in (film.stages[row] for row in frame.tree):
-        yield from _tree(stage, "  ", " (changed)" if stage.label in frame.changed else "")
+        yield from tree_lines(stage, "  ", " (changed)" if stage.label in frame.changed else "")
     if frame.error:
         yield f"no loops: {shown(frame.error)}"
     else:
@@ -62,7 +62,11 @@ def _long(film: Schedule, number: int) -> Iterator[str]:
         yield f"{count(len(rows), 'primitive')} may follow\n{table(rows)}"
 
 
-def _tree(stage: TreeStage, indent: str, mark: str = "") -> Iterator[str]:
+def tree_lines(stage: TreeStage, indent: str, mark: str = "") -> Iterator[str]:
+    """The lines of a stage in a tree: its place, and its loops below.
+
+    mark: what the first line ends with.
+    """
     where = ", ".join(filter(None, (stage.place, stage.scope, stage.storage)))
     yield f"{indent}{shown(stage.label)}: {shown(where)}{mark}"
     for loop in stage.loops:

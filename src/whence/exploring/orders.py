@@ -34,6 +34,7 @@ FILES = {
     "folded": "stacks.txt",
     "dot": "graph.dot",
     "svg": "graph.svg",
+    "film": "film.svg",
 }
 """Kind of a file to keep -> its name."""
 _PASSES = 1000
