@@ -35,6 +35,12 @@ PANELS = 4
 _FEW = 1 << 11
 """Points of which a stage is done before its schedule matters."""
 
+_CHAIN = 16
+"""Operations of an element, as many as an elementary function has, from which a core does not look far enough ahead to
+begin the next element in time."""
+_ABREAST = (4, 2)
+"""Vectors of such elements whose operations come in turn, so that each waits while the others work."""
+
 PARTITION_HINT = "loop_partition_hint"
 """The pragma of loops whose first and last passes, where guards fail, get code of their own."""
 
@@ -177,6 +183,14 @@ class Scheduling:
             stage.unroll(outer)
         stage.vectorize(inner)
         return inner
+
+    def abreast(self, stage: Stage, extent: Size) -> int:
+        """The vectors of an axis that are computed side by side, as one vector several times as wide: 1, 2 or 4."""
+        if self.body(stage).operations < _CHAIN:
+            return 1
+        lanes = self.lanes(stage)
+        fits = (count for count in _ABREAST if count * lanes <= self.machine.vector_bytes)
+        return next((count for count in fits if same(extent % (count * lanes), 0)), 1)
 
     def parallel(
         self, stage: Stage, axes: Sequence[IterVar], work: int | None = None, *, any_count: bool = False

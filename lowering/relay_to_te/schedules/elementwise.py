@@ -32,8 +32,8 @@ _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
 _ROW = 256
 """Elements of a row whose last vector may be cut off."""
-_UNROLLED = (1, 2, 4, 8)
-"""Vectors that one pass of a loop may compute."""
+_UNROLLED = (1, 2, 4)
+"""Vectors that one pass of a loop may compute, side by side."""
 _SIDES = (0.5, 1, 2, 4)
 """Rows of a tile of a transposition, for each of those of a cache line."""
 
@@ -83,7 +83,11 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
 
 
 def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
-    """Vectors of an axis; bytes, which are computed in vectors of int32 or float32, are stored two of these at once."""
+    """Vectors of an axis; bytes, which are computed in vectors of int32 or float32, are stored two of these at once.
+
+    Elements of many operations are computed in vectors several times as wide as the machine's: their operations come in
+    turn, so that one vector's do what the others' wait for.
+    """
     if divides(work, stage) and (run := run_of(work, stage)) >= _RUN:
         work.knobs.fix("unrolled", 1)
         outer, inner = stage.split(axis, run)
@@ -92,15 +96,13 @@ def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
     lanes = 2 * work.lanes(stage)
     if element_bytes(stage.compute.result.type.element_type) > 1 or not same(axis.extent % lanes, 0):
         lanes //= 2
-    counts = [count for count in _UNROLLED if same(axis.extent % (count * lanes), 0)]
-    if (count := work.knob("unrolled", counts if work.is_large(stage) else (), 1)) > 1:
-        _, axis = stage.split(axis, count * lanes)
-        several, inner = stage.split(axis, lanes)
-        stage.unroll(several)
-    elif lanes == work.lanes(stage):
+    most = work.machine.vector_bytes // lanes
+    counts = [count for count in _UNROLLED if count <= most and same(axis.extent % (count * lanes), 0)]
+    rule = work.abreast(stage, axis.extent) if lanes == work.lanes(stage) else 1
+    count = work.knob("unrolled", counts if work.is_large(stage) else (), rule)
+    if count == 1 and lanes == work.lanes(stage):
         return work.vectorize(stage, axis)
-    else:
-        _, inner = stage.split(axis, lanes)
+    _, inner = stage.split(axis, count * lanes)
     stage.vectorize(inner)
     return inner
 

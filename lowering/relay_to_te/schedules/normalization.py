@@ -173,7 +173,12 @@ def schedule_row_group(
             stage.storage_align(stage.axes[-2], work.lanes(stage), 0)
             _vectors(work, stage, stage.axes[-1], stage.axes[depth])
         elif stage.compute.reducer is None:
-            work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
+            *_, lane = work.loops(stage)
+            if not kept and (abreast := work.abreast(stage, lane.extent)) > 1:
+                _, lane = stage.split(lane, abreast * work.lanes(stage))
+                stage.vectorize(lane)
+            else:
+                work.vectorize(stage, lane, unroll=kept)
         work.done.add(stage)
     return row
 

@@ -127,8 +127,11 @@ def factor(
     part.set_scope("local")
     *data, last = part.axes
     part.reorder(*data, *part.leaf[len(part.axes) :], last)
-    if vectors > 1:
-        several, last = part.split(last, width)
+    abreast = width
+    if same(extent % width, 0) and width == lanes:
+        abreast *= work.abreast(part, vectors * width)
+    if vectors * width > abreast:
+        several, last = part.split(last, abreast)
         part.unroll(several)
     part.vectorize(last)
     work.done.add(part)

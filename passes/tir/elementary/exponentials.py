@@ -134,7 +134,7 @@ def sinh(f: Floats, x: SSAValue) -> SSAValue:
     result = f.add(h, f.div(h, f.add(f.add(h, h), 1.0)))
     result = f.choose("oeq", h, inf, h, result)
     # Half of it would lose a bit where numbers are denormal.
-    return f.with_sign(f.choose("olt", a, _TINY, a, result), x)
+    return f.signed(f.choose("olt", a, _TINY, a, result), x)
 
 
 def cosh(f: Floats, x: SSAValue) -> SSAValue:
@@ -149,7 +149,7 @@ def tanh(f: Floats, x: SSAValue) -> SSAValue:
     # From 9.02 on the quotient is 1.
     a = f.choose("ogt", a, 10.0, 10.0, a)
     e = _scaled_expm1(f, f.add(a, a), 0)
-    return f.with_sign(f.div(e, f.add(e, 2.0)), x)
+    return f.signed(f.div(e, f.add(e, 2.0)), x)
 
 
 def erf(f: Floats, x: SSAValue) -> SSAValue:
@@ -161,4 +161,4 @@ def erf(f: Floats, x: SSAValue) -> SSAValue:
     scale = f.as_exponent(shifted)
     tail = f.fma(f.polynomial(f.sub(power, n), _EXP2), scale, f.number(1.0))
     small = f.fma(a, f.polynomial(f.fma(a, a, f.number(-_ERF_MIDDLE)), _ERF), a)
-    return f.with_sign(f.choose("olt", a, _ERF_SPLIT, small, tail), x)
+    return f.signed(f.choose("olt", a, _ERF_SPLIT, small, tail), x)

@@ -128,6 +128,10 @@ class Floats:
     def with_sign(self, a: SSAValue, sign: SSAValue) -> SSAValue:
         return self._float(math.CopySignOp, a, sign)
 
+    def signed(self, a: SSAValue, sign: SSAValue) -> SSAValue:
+        """A number whose own sign is not set, with the sign of another: an operation less than `with_sign`."""
+        return self.from_bits(self.either(self.bits(a), self.masked(self.bits(sign), -(1 << 31))))
+
     def sqrt(self, a: SSAValue) -> SSAValue:
         return self._float(math.SqrtOp, a)
 
@@ -200,6 +204,9 @@ class Floats:
 
     def masked(self, a: SSAValue, mask: int) -> SSAValue:
         return self._integer(arith.AndIOp, a, mask)
+
+    def either(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._integer(arith.OrIOp, a, b)
 
     def xor(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._integer(arith.XOrIOp, a, b)
