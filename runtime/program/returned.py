@@ -7,7 +7,7 @@ as they are freed: the keys and values of a decoder's step took as long to fault
 from __future__ import annotations
 
 from collections import deque
-from ctypes import c_char
+from ctypes import addressof, c_char
 from operator import attrgetter
 from typing import Any
 
@@ -25,12 +25,13 @@ _WASTE = 2
 class _Block:
     """Memory that runs write their outputs to, one after the other; a block is equal to itself only."""
 
-    __slots__ = ("memory", "nbytes")
+    __slots__ = ("address", "memory", "nbytes")
 
     def __init__(self, nbytes: int):
         self.nbytes = nbytes
-        array: Any = lasting_empty((nbytes,), np.uint8)
+        array: Any = lasting_empty((nbytes,), _BYTE)
         self.memory: Any = (c_char * nbytes).from_buffer(array)
+        self.address = addressof(self.memory)
 
 
 class ReturnedMemory:
@@ -53,24 +54,37 @@ class ReturnedMemory:
         if nbytes > self._most:
             self._most = nbytes
 
-    def take(self, nbytes: int) -> Tensor:
-        """Return so many bytes or more at a 64-byte boundary; they come back when no array holds them any more."""
+    def take(self, nbytes: int) -> tuple[Tensor, int]:
+        """Return so many bytes or more at a 64-byte boundary, and their address.
+
+        They come back when no array holds them any more.
+        """
         block = self._fitting(nbytes)
         if block is None:
             block = _Block(_capacity(nbytes))
-        lease = _Lease(block.nbytes, np.uint8, block.memory)
+        lease = _Lease(block.nbytes, _BYTE, block.memory)
         lease.owner, lease.block = self, block
-        return lease
+        return lease, block.address
 
     def give(self, block: _Block) -> None:
         """Keep a block that nobody holds any more, if there is room for it."""
         # A deque changes atomically, and a sum of a moment ago is good enough: no lock.
-        if self.waiting + block.nbytes <= _capacity(self._most) + block.nbytes // _STEPS:
+        if not self._free or self.waiting + block.nbytes <= _capacity(self._most) + block.nbytes // _STEPS:
             self._free.append(block)
 
     def _fitting(self, nbytes: int) -> _Block | None:
         """Remove the smallest free block that is large enough, and not far too large, and return it."""
-        most = _WASTE * _capacity(nbytes)
+        free, most = self._free, _WASTE * _capacity(nbytes)
+        if len(free) == 1:
+            # One output is the usual case, and after a large kernel each step of Python waits for memory.
+            try:
+                block = free.pop()
+            except IndexError:  # another thread took it
+                return None
+            if nbytes <= block.nbytes <= most:
+                return block
+            free.append(block)
+            return None
         for block in sorted(tuple(self._free), key=_SIZE):
             if nbytes <= block.nbytes <= most:
                 try:
@@ -96,6 +110,7 @@ class _Lease(npt.NDArray[np.uint8]):
             self.owner.give(self.block)
 
 
+_BYTE = np.dtype(np.uint8)
 _SIZE = attrgetter("nbytes")
 
 

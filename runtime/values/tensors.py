@@ -182,11 +182,12 @@ class Arguments:
         return addresses
 
     def outputs(
-        self, take: Callable[[int], Tensor] | None = None, given: Mapping[int, Tensor] | None = None
+        self, take: Callable[[int], tuple[Tensor, int]] | None = None, given: Mapping[int, Tensor] | None = None
     ) -> tuple[list[Tensor], list[int]]:
         """Return new arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses.
 
-        take: allocates so many aligned bytes for a large output. given: arrays for outputs by their numbers.
+        take: allocates so many aligned bytes for a large output, and returns their address, too. given: arrays for
+        outputs by their numbers.
         """
         arrays: list[Tensor] = []
         addresses: list[int] = []
@@ -194,8 +195,8 @@ class Arguments:
             if given is not None and number in given:
                 array, at = given[number], address(given[number])
             elif take is not None and size >= LARGE:
-                raw = take(size)
-                array, at = _array(shape, dtype, raw, 0), address(raw)
+                raw, at = take(size)
+                array = _array(shape, dtype, raw, 0)
             else:
                 array, at = _placed(shape, dtype, size)
             arrays.append(array)

@@ -60,28 +60,28 @@ def test_what_grows_at_every_step_takes_the_memory_of_the_step_before_the_last()
 def test_no_more_waits_than_the_largest_run_returned():
     memory = ReturnedMemory()
     memory.expect(2 * LARGE)
-    blocks: list[Any] = [memory.take(LARGE) for _ in range(5)]
+    blocks: list[Any] = [memory.take(LARGE)[0] for _ in range(5)]
     places = {place(block) for block in blocks}
     assert len(places) == 5
     assert all(at % 64 == 0 for at in places)
     blocks.clear()
-    again = [memory.take(LARGE) for _ in range(2)]
+    again = [memory.take(LARGE)[0] for _ in range(2)]
     assert all(place(block) in places for block in again)
     assert memory.waiting == 0
     del again
     assert 2 * LARGE <= memory.waiting <= 3 * LARGE
     # Far larger blocks than what is asked for stay.
-    assert place(memory.take(LARGE // 8)) not in places
+    assert place(memory.take(LARGE // 8)[0]) not in places
 
 
 def test_any_free_block_serves_the_next_run_wherever_it_waits():
     memory = ReturnedMemory()
     memory.expect(8 * LARGE)
-    small, large = memory.take(LARGE), memory.take(4 * LARGE)
+    small, large = memory.take(LARGE)[0], memory.take(4 * LARGE)[0]
     places = place(small), place(large)
     del small, large
     assert memory.waiting == 5 * LARGE
-    again = memory.take(4 * LARGE), memory.take(LARGE)
+    again = memory.take(4 * LARGE)[0], memory.take(LARGE)[0]
     assert (place(again[1]), place(again[0])) == places
     assert memory.waiting == 0
 
@@ -93,7 +93,7 @@ def test_threads_never_share_a_block():
     def work(seed: int) -> bool:
         right = True
         for step in range(200):
-            block = memory.take(LARGE)
+            block = memory.take(LARGE)[0]
             block[:] = (seed + step) % 251
             right &= bool((block == (seed + step) % 251).all())
         return right
