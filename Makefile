@@ -12,6 +12,7 @@
 # make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
 # make fuzz-values  3,000 values of all kinds and dtypes for programs of all kinds
 # make fuzz-shapes  600 operators of odd and huge shapes
+# make tvm-tests TVM14=DIR   the tests of a checkout of TVM 0.14 that held before
 # make conformance   the ONNX standard's own node tests
 # make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16, AMX
 # make seconds   every test, and the CPU seconds of folders, files and tests
@@ -33,7 +34,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special fuzz-meanings conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special fuzz-meanings conformance trained tvm-tests test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -118,6 +119,11 @@ conformance: $(INSTALLED)
 
 trained: $(INSTALLED)
 	$(BIN)/python tests/trained.py
+
+# TVM14: a checkout of TVM 0.14, whose tests are not part of this project.
+tvm-tests: $(INSTALLED)
+	@test -n "$(TVM14)" || { echo "expected TVM14=DIR, a checkout of TVM 0.14" >&2; exit 2; }
+	$(BIN)/python tests/tvm_tests.py $(TVM14)
 
 # A checker of types alone: the page is run as it is written.
 $(TSC): | $(INSTALLED)

@@ -56,11 +56,11 @@ def times(adjoint: Expr, factor: Expr) -> Expr:
     """A product. Where an adjoint is 0 as a choice was not taken, the factor does not count, be it infinite."""
     if _zero(adjoint) or _one(factor):
         return adjoint
-    if isinstance(adjoint, Select) and _zero(adjoint.otherwise):
-        return Select(adjoint.condition, times(adjoint.then, factor), adjoint.otherwise, adjoint.guarded)
-    if isinstance(adjoint, Select) and _zero(adjoint.then):
-        return Select(adjoint.condition, adjoint.then, times(adjoint.otherwise, factor), adjoint.guarded)
-    if isinstance(factor, Select) and (_zero(factor.then) or _zero(factor.otherwise)):
+    if isinstance(adjoint, Select) and _zero(adjoint.false_value):
+        return Select(adjoint.condition, times(adjoint.true_value, factor), adjoint.false_value, adjoint.guarded)
+    if isinstance(adjoint, Select) and _zero(adjoint.true_value):
+        return Select(adjoint.condition, adjoint.true_value, times(adjoint.false_value, factor), adjoint.guarded)
+    if isinstance(factor, Select) and (_zero(factor.true_value) or _zero(factor.false_value)):
         return times(factor, adjoint)
     return factor if _one(adjoint) else adjoint * factor
 

@@ -22,7 +22,7 @@ from ...provenance.span import fuse
 from ...support.dtypes import fail, is_float, limits
 from ...support.errors import ScheduleError
 from .affine_forms import affine_expr
-from .expr import Axis, Const, Expr, Reduce, Var, compare, walk
+from .expr import Axis, Const, Expr, Reduce, Var, compare
 from .extents import Sizes, extent_value, size_of
 from .externs import Buffer, ExternOp
 from .hybrid import HybridOp
@@ -33,6 +33,7 @@ from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .scans import ScanOp
 from .tensor import ComputeOp, PlaceholderOp, Tensor
 from .tensor import Operation as TeOperation
+from .walks import walk
 
 
 def sorted_operations(outputs: Sequence[Tensor]) -> list[TeOperation]:

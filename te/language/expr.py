@@ -6,7 +6,7 @@ and other index arithmetic are `int32`. `==` builds a node, too: as a truth valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeGuard, cast
 
@@ -26,6 +26,8 @@ class Source:
     name: str
     shape: tuple[Extent, ...]
     dtype: str
+    buffer: Any = None
+    """The buffer of tir whose elements these are, if they are one's."""
 
     @property
     def ndim(self) -> int:
@@ -98,8 +100,20 @@ class Expr:
     def astype(self, dtype: str) -> Expr:
         return Cast(check_dtype(dtype, "te.cast"), self.scalar()) if dtype != self.dtype else self.scalar()
 
+    def __repr__(self) -> str:
+        return _writers[-1](self)
+
     def __bool__(self) -> NoReturn:
         fail("te: an expression has no truth value while it is built; use te.if_then_else, te.all or te.any")
+
+
+_writers: list[Callable[[Expr], str]] = [object.__repr__]
+
+
+def write_with(writer: Callable[[Expr], str]) -> Callable[[Expr], str]:
+    """Have a function write expressions: their texts are made of their walks, which are made of expressions."""
+    _writers.append(writer)
+    return writer
 
 
 ExprLike: TypeAlias = Expr | int | float | bool | np.generic | SizeExpr
@@ -151,9 +165,6 @@ class Axis(Expr):
     def thread_tag(self) -> str:
         return ""
 
-    def __repr__(self) -> str:
-        return f"iter_var({self.name}, range(min={self.start}, ext={self.extent}))"
-
 
 class Var(Expr):
     """A scalar that a schedule is made for: `create_schedule(.., sizes={name: value})`; or an operand of a reducer."""
@@ -162,11 +173,8 @@ class Var(Expr):
         self.name = name
         self.dtype = dtype
 
-    def __repr__(self) -> str:
-        return self.name
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Const(Expr):
     """A number. With a location it is there wherever it is used, else where what uses it is."""
 
@@ -174,25 +182,19 @@ class Const(Expr):
     dtype: str
     location: LocationAttr | None = None
 
-    def __repr__(self) -> str:
-        return str(self.value)
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SizeNumber(Expr):
     """A size of a call, as a number."""
 
     value: SizeExpr
     dtype: str
 
-    def __repr__(self) -> str:
-        return str(self.value)
-
 
 _INDEX_ARITHMETIC = frozenset({"add", "sub", "mul", "max", "min", "floordiv", "floormod"})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Binary(Expr):
     """`op` is a key of the tables of `operators`: add, floordiv, max, shl, .."""
 
@@ -218,7 +220,7 @@ def combines_axes(expr: Binary | Compare) -> bool:
 _WHOLE = (Const, SizeNumber)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Compare(Expr):
     """`op` among eq ne lt le gt ge."""
 
@@ -233,33 +235,38 @@ class Compare(Expr):
         return (self.a is self.b) == (self.op == "eq")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Not(Expr):
     a: Expr
     dtype = BOOL
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Select(Expr):
     """`guarded`: only the taken side may be evaluated, so that reads outside a tensor are harmless in the other."""
 
     condition: Expr
-    then: Expr
-    otherwise: Expr
+    true_value: Expr
+    false_value: Expr
     guarded: bool
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", self.then.dtype)
+        object.__setattr__(self, "dtype", self.true_value.dtype)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cast(Expr):
     dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
     a: Expr
 
+    @property
+    def value(self) -> Expr:
+        """The operand, by TVM's name."""
+        return self.a
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Reinterpret(Expr):
     """The number of another dtype that has the same bits."""
 
@@ -267,7 +274,7 @@ class Reinterpret(Expr):
     a: Expr
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Joint(Expr):
     """An op of several numbers, or of parts of one: `fma`, `dot2_bf16`, `join_bytes` or `widen_pairs`."""
 
@@ -276,7 +283,7 @@ class Joint(Expr):
     parts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
     """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
 
@@ -288,7 +295,7 @@ class Call(Expr):
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Read(Expr):
     """An element of a tensor; with `otherwise`, that number where the point lies outside."""
 
@@ -297,11 +304,16 @@ class Read(Expr):
     otherwise: Const | None = None
 
     @property
+    def buffer(self) -> Any:
+        """The buffer, or the tensor, by TVM's name."""
+        return self.tensor.buffer or self.tensor
+
+    @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.tensor.dtype
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CallExtern(Expr):
     """A call of a C function without side effects on numbers."""
 
@@ -321,7 +333,7 @@ class Combiner:
     identity: tuple[Const, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reduce(Expr):
     """Value `index` of the reduction of `values` over `axes`, where `condition` holds.
 
@@ -400,7 +412,7 @@ def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
     return convert(value, other.dtype)
 
 
-def _pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+def pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Two expressions of one dtype."""
     if isinstance(a, Expr) and isinstance(b, Expr):
         left, right = a.scalar(), b.scalar()
@@ -426,7 +438,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
     Raises ScheduleError when the operator has no meaning on the operands' dtype.
     """
-    left, right = _pair(op, a, b)
+    left, right = pair(op, a, b)
     if left.dtype == BOOL and op not in LOGIC:
         fail(f"te.{op}: expected numbers, got bool; use astype")
     if left.dtype != BOOL and op not in (FLOATS if is_float(left.dtype) else INTEGERS):
@@ -450,7 +462,7 @@ def operate(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """Return the result of an operator of Python: `binary`, and for "/" the quotient of floats."""
     if op != "/":
         return binary(op, a, b)
-    left, right = _pair("div", a, b)
+    left, right = pair("div", a, b)
     if not is_float(left.dtype):
         fail(
             f"te: expected floats beside '/', got {left.dtype}: there are several integer divisions; "
@@ -460,7 +472,7 @@ def operate(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
-    return Compare(op, *_pair(op, a, b))
+    return Compare(op, *pair(op, a, b))
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -472,22 +484,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     Binary: lambda e: (e.a, e.b),
     Compare: lambda e: (e.a, e.b),
-    Select: lambda e: (e.condition, e.then, e.otherwise),
+    Select: lambda e: (e.condition, e.true_value, e.false_value),
     **dict.fromkeys((Not, Cast, Reinterpret, Call), lambda e: (e.a,)),
     Read: lambda e: e.indices,
     Joint: lambda e: e.parts,
     CallExtern: lambda e: e.arguments,
     Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
 }
-
-
-def walk(roots: Sequence[Expr]) -> list[Expr]:
-    """Every node below the roots, each once, roots first."""
-    seen: dict[int, Expr] = {}
-    stack = list(reversed(roots))
-    while stack:
-        expr = stack.pop()
-        if id(expr) not in seen:
-            seen[id(expr)] = expr
-            stack.extend(reversed(children(expr)))
-    return list(seen.values())

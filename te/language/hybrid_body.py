@@ -22,7 +22,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location
 from ...support.errors import ScheduleError
 from . import math as functions
-from .expr import Axis, Expr, Extent, Read, Select, binary, compare, convert, walk
+from .expr import Axis, Expr, Extent, Read, Select, binary, compare, convert
 from .extents import Sizes, extent_value
 from .hybrid import (
     HybridOp,
@@ -39,6 +39,7 @@ from .hybrid import (
 )
 from .script_scalars import TirEmitter, guards_of, inside
 from .tensor import PlaceholderOp, Tensor, check_shape, tensor_of
+from .walks import walk
 
 _STACK_LIMIT = 1 << 18
 """An allocated tensor lives on the stack; this many bytes at most."""

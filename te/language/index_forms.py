@@ -11,9 +11,9 @@ from ...dialects.sizes import Size, SizeExpr, same
 from ...dialects.sizes.kernel import at_least, lifted
 from ...support.dtypes import bits, fail, is_float
 from .affine_forms import FLOORED, affine_binary
-from .expr import Axis, Binary, Cast, Const, Expr, SizeNumber, Var, walk
+from .expr import Axis, Binary, Cast, Const, Expr, SizeNumber, Var
 from .extents import Sizes, evaluate, size_in, size_of
-from .walks import operands_first
+from .walks import operands_first, walk
 
 _MANY = 1 << 40
 """More iterations than an axis of open extent has."""

@@ -23,9 +23,9 @@ from .expr import (
     Var,
     binary,
     convert,
-    walk,
 )
 from .tensor import check_extent
+from .walks import walk
 
 Values: TypeAlias = ExprLike | Sequence[ExprLike]
 Identity: TypeAlias = (

@@ -185,7 +185,7 @@ class ScalarEmitter(IndexForms):
         match expr:
             case Select():
                 inner = guarded or expr.guarded
-                return [(expr.condition, guarded), (expr.then, inner), (expr.otherwise, inner)]
+                return [(expr.condition, guarded), (expr.true_value, inner), (expr.false_value, inner)]
             case Read():
                 return []
             case Binary() if expr.over_axes:
@@ -230,7 +230,7 @@ class ScalarEmitter(IndexForms):
             case Select():
                 condition = self.value(expr.condition, guarded)
                 inner = guarded or expr.guarded
-                then, otherwise = self.value(expr.then, inner), self.value(expr.otherwise, inner)
+                then, otherwise = self.value(expr.true_value, inner), self.value(expr.false_value, inner)
                 return self._add(arith.SelectOp(condition, then, otherwise))
             case Cast():
                 return self._cast(self.value(expr.a, guarded), expr.a.dtype, expr.dtype)

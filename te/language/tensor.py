@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ...dialects.sizes import SizeExpr
 from ...support.dtypes import check_dtype, fail, is_float, python_number
-from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Select, binary, compare, constant, convert, walk
+from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Select, binary, compare, constant, convert
 from .locations import here
+from .walks import walk
 from .whole_tensors import Operand, WholeTensor
 
 # One case per rank, so that type checkers know the arguments of a lambda.

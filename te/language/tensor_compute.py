@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from ...support.dtypes import fail
 from .expr import (
     Axis,
-    Binary,
-    Call,
-    CallExtern,
-    Cast,
-    Compare,
     Const,
     Expr,
     ExprLike,
     Extent,
-    Joint,
-    Not,
     Read,
     Reduce,
-    Reinterpret,
-    Select,
     Var,
     convert,
 )
 from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
+from .walks import rebuilt, substitution
 
 
 class Intrinsic(Protocol):
@@ -175,19 +167,6 @@ def _range(index: ExprLike | slice, size: Extent, where: str) -> tuple[Expr, Ext
     return convert(start), stop - start
 
 
-def substitution(values: Mapping[Any, Any]) -> Callable[[Expr], Expr | None]:
-    """For `rebuilt`: axes and variables become what they stand for."""
-
-    def change(expr: Expr) -> Expr | None:
-        if isinstance(expr, Axis | Var):
-            return values.get(expr)
-        if isinstance(expr, Read):
-            return replace(expr, indices=tuple(rebuilt(index, change) for index in expr.indices))
-        return None
-
-    return change
-
-
 def with_numbers(op: ComputeOp, numbers: Mapping[Var, Const]) -> ComputeOp:
     """A compute with numbers for some of its variables."""
     change = substitution(numbers)
@@ -201,36 +180,3 @@ def with_numbers(op: ComputeOp, numbers: Mapping[Var, Const]) -> ComputeOp:
     compute = ComputeOp(op.name, op.axis, [inside(expr) for expr in op.body], op.tag, op.attrs)
     compute.location = op.location
     return compute
-
-
-def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """`expr` with the nodes for which `change` gives another replaced; what is shared stays shared."""
-    return _rebuilt(expr, change, {})
-
-
-def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None], done: dict[int, Expr]) -> Expr:
-    if id(expr) in done:
-        return done[id(expr)]
-    result = change(expr)
-    if result is None:
-        parts = _PARTS.get(type(expr), ())
-        new: Mapping[str, Any] = {part: _rebuilt(getattr(expr, part), change, done) for part in parts}
-        if isinstance(expr, CallExtern):
-            new = {"arguments": tuple(_rebuilt(argument, change, done) for argument in expr.arguments)}
-        elif isinstance(expr, Joint):
-            new = {"parts": tuple(_rebuilt(part, change, done) for part in expr.parts)}
-        result = cast(Expr, replace(cast(Any, expr), **new)) if new else expr
-    done[id(expr)] = result
-    return result
-
-
-_PARTS: dict[type[Expr], tuple[str, ...]] = {
-    Binary: ("a", "b"),
-    Compare: ("a", "b"),
-    Not: ("a",),
-    Cast: ("a",),
-    Reinterpret: ("a",),
-    Call: ("a",),
-    Select: ("condition", "then", "otherwise"),
-}
-"""The expressions directly inside a node."""

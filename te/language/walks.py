@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from .expr import Expr, children
+from .expr import (
+    Axis,
+    Binary,
+    CallExtern,
+    Compare,
+    Expr,
+    Joint,
+    Read,
+    Reduce,
+    Select,
+    Var,
+    children,
+)
 
 
 def operands_first(
@@ -20,3 +34,77 @@ def operands_first(
             stack += reversed(missing)
         else:
             yield stack.pop()
+
+
+def walk(roots: Sequence[Expr]) -> list[Expr]:
+    """Every node below the roots, each once, roots first."""
+    seen: dict[int, Expr] = {}
+    stack = list(reversed(roots))
+    while stack:
+        expr = stack.pop()
+        if id(expr) not in seen:
+            seen[id(expr)] = expr
+            stack.extend(reversed(children(expr)))
+    return list(seen.values())
+
+
+def rebuilt(
+    expr: Expr, change: Callable[[Expr], Expr | None], after: Callable[[Expr], Expr | None] | None = None
+) -> Expr:
+    """`expr` with the nodes for which `change` gives another replaced; what is shared stays shared.
+
+    after: is asked likewise about each node whose parts are new already, and that `change` left alone.
+    """
+    changed: dict[int, Expr | None] = {}
+    done: dict[int, Expr] = {}
+
+    def operands(node: Expr) -> Sequence[Expr]:
+        if id(node) not in changed:
+            changed[id(node)] = change(node)
+        return children(node) if changed[id(node)] is None else ()
+
+    for node in operands_first([expr], done, operands):
+        new = changed[id(node)]
+        if new is None:
+            parts = children(node)
+            fresh = [done[id(part)] for part in parts]
+            same = all(a is b for a, b in zip(parts, fresh, strict=True))
+            new = node if same else with_children(node, fresh)
+            new = new if after is None else _or(after(new), new)
+        done[id(node)] = new
+    return done[id(expr)]
+
+
+def _or(first: Expr | None, second: Expr) -> Expr:
+    return second if first is None else first
+
+
+def with_children(expr: Any, parts: Sequence[Expr]) -> Expr:
+    """The same node of other expressions, in the order of `children`."""
+    match expr:
+        case Binary() | Compare():
+            return replace(expr, a=parts[0], b=parts[1])
+        case Select():
+            return replace(expr, condition=parts[0], true_value=parts[1], false_value=parts[2])
+        case Read():
+            return replace(expr, indices=tuple(parts))
+        case Joint():
+            return replace(expr, parts=tuple(parts))
+        case CallExtern():
+            return replace(expr, arguments=tuple(parts))
+        case Reduce():
+            ends = len(expr.values), len(expr.values) + len(expr.init)
+            condition = None if expr.condition is None else parts[-1]
+            values, init = tuple(parts[: ends[0]]), tuple(parts[ends[0] : ends[1]])
+            return replace(expr, values=values, init=init, condition=condition)
+        case _:
+            return replace(expr, a=parts[0])
+
+
+def substitution(values: Mapping[Any, Any]) -> Callable[[Expr], Expr | None]:
+    """For `rebuilt`: axes and variables become what they stand for."""
+
+    def change(expr: Expr) -> Expr | None:
+        return values.get(expr) if isinstance(expr, Axis | Var) else None
+
+    return change

@@ -11,10 +11,11 @@ from ...dialects.schedule.intrin import PARTS, PATTERN, TensorIntrinOp
 from ...support.errors import ScheduleError
 from ..language.buffers import DeclaredBuffer, bound_strides, packed_strides
 from ..language.emit import build_function
-from ..language.expr import Const, Var, constant, walk
+from ..language.expr import Const, Var, constant
 from ..language.externs import Argument, Buffer, ExternCall, extern
 from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, placeholder
 from ..language.tensor_compute import with_numbers
+from ..language.walks import walk
 from .create import create_schedule
 from .intrin_parameters import OpenIntrin
 from .schedule import Schedule, replay

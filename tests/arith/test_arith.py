@@ -41,7 +41,7 @@ def value(expr: Expr, at: dict[Any, int]) -> Any:
         case Binary() | Compare():
             return _PYTHON[expr.op](value(expr.a, at), value(expr.b, at))
         case Select():
-            return value(expr.then if value(expr.condition, at) else expr.otherwise, at)
+            return value(expr.true_value if value(expr.condition, at) else expr.false_value, at)
         case _:
             raise AssertionError(expr)
 
@@ -107,8 +107,8 @@ def spelled(expr: Expr) -> str:
         (X + Y - X, "y"),
         (te.minimum(Y, 9), "y"),
         (te.maximum(Y, Z), "y max z"),
-        (Y < 10, "True"),
-        (X > 6, "False"),
+        (Y < 10, "T.bool(True)"),
+        (X > 6, "T.bool(False)"),
         (te.all(Y < 10, X < 2), "x lt 2"),
         (te.select(Z > 2, X, Y), "x"),
         (te.floordiv(Y, 10), "0"),
@@ -125,7 +125,7 @@ def test_comparisons_are_decided_where_they_may_be(op: Callable[[Any, Any], Any]
     known = analyzer()
     for number in range(-2, 12):
         holds = {bool(op(y, number)) for y in range(10)}
-        expected = str(holds.pop()) if len(holds) == 1 else f"y {op.__name__} {number}"
+        expected = f"T.bool({holds.pop()})" if len(holds) == 1 else f"y {op.__name__} {number}"
         assert spelled(known.simplify(op(Y, number))) == expected
 
 

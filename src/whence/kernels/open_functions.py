@@ -14,9 +14,10 @@ from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
 from whence.support.dtypes import Array, is_float, python_number
 from whence.support.errors import FrontendError
-from whence.te.language.expr import Expr, Extent, Var, walk
+from whence.te.language.expr import Expr, Extent, Var
 from whence.te.language.extents import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
+from whence.te.language.walks import walk
 
 SPECIALIZATIONS = 16
 """The largest number of sizes for which an open function keeps machine code; the least recently used goes first."""

@@ -65,7 +65,7 @@ def key(expr: Expr) -> Hashable:
         case Call():
             return expr.name, key(expr.a)
         case Select():
-            return "select", key(expr.condition), key(expr.then), key(expr.otherwise)
+            return "select", key(expr.condition), key(expr.true_value), key(expr.false_value)
         case Not():
             return "not", key(expr.a)
         case _:
@@ -103,7 +103,7 @@ class Forms:
                 products = [a * b for a in self.bounds(atom.a) for b in self.bounds(atom.b)]
                 return min(products), max(products)
             case Select():
-                first, second = self.bounds(atom.then), self.bounds(atom.otherwise)
+                first, second = self.bounds(atom.true_value), self.bounds(atom.false_value)
                 return min(first[0], second[0]), max(first[1], second[1])
             case Call(name="abs"):
                 low, high = self.bounds(atom.a)
@@ -137,7 +137,9 @@ class Forms:
                 parts = [self.simplify(part) for part in children(expr)]
                 if isinstance(parts[0], Const):
                     return self.affine(parts[1] if parts[0].value else parts[2])
-                return AffineDimExpr(self.number(replace(expr, condition=parts[0], then=parts[1], otherwise=parts[2])))
+                return AffineDimExpr(
+                    self.number(replace(expr, condition=parts[0], true_value=parts[1], false_value=parts[2]))
+                )
             case _:
                 return AffineDimExpr(self.number(expr))
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from whence.arith.forms import Forms, integer
 from whence.te.language import expr as language
-from whence.te.language.expr import Axis, Binary, Cast, Const, Expr, ExprLike, Select, Var, binary, walk
+from whence.te.language.expr import Axis, Binary, Cast, Const, Expr, ExprLike, Select, Var, binary
+from whence.te.language.walks import walk
 
 _POS_INF, _NEG_INF = Var("pos_inf", "handle"), Var("neg_inf", "handle")
 
@@ -101,7 +102,7 @@ def _ends(expr: Expr, intervals: _Known) -> tuple[Expr, Expr]:
         case Cast(a=a):
             return _ends(a, intervals)
         case Select():
-            return _hull(_ends(expr.then, intervals), _ends(expr.otherwise, intervals))
+            return _hull(_ends(expr.true_value, intervals), _ends(expr.false_value, intervals))
         case Binary(op=op):
             return _binary(op, _ends(expr.a, intervals), _ends(expr.b, intervals))
         case _:

@@ -9,7 +9,8 @@ from xdsl.ir.affine import AffineDimExpr
 
 from whence.arith.forms import Forms, integer
 from whence.dialects.affine import FAR, Linear, linear
-from whence.te.language.expr import Axis, Binary, Compare, Expr, ExprLike, Var, constant, walk
+from whence.te.language.expr import Axis, Binary, Compare, Expr, ExprLike, Var, constant
+from whence.te.language.walks import walk
 
 
 def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Expr]:

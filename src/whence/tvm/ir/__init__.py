@@ -28,6 +28,7 @@ from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import is_type
+from whence.runtime.object_path import ObjectPath
 from whence.syntax.relay.affine_types import TensorAffineType as TensorAffineType
 from whence.syntax.relay.affine_types import TupleAffineType as TupleAffineType
 from whence.syntax.relay.attrs import Attrs as Attrs
@@ -43,9 +44,10 @@ from whence.syntax.relay.op_attrs import register_op_attr as register_op_attr
 from whence.syntax.relay.operators import operator_named
 from whence.syntax.relay.type_view import TypeView
 from whence.te.language.expr import Expr as ScalarExpr
-from whence.tir.expressions import FloatImm as FloatImm
-from whence.tir.expressions import IntImm as IntImm
 from whence.tir.expressions import StringImm
+from whence.tir.kinds import KINDS
+from whence.tir.structure import COMPARED as STRUCTURED
+from whence.tir.structure import first_mismatch, structure_hash
 
 PrimExpr = ScalarExpr
 RelayExpr = Expr
@@ -57,6 +59,8 @@ _MODULES = ("base", "diagnostics", "instrument", "op", "transform")
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"whence.{name}" if name == "transform" else f"whence.ir.{name}")
+    if name in ("IntImm", "FloatImm"):
+        return KINDS[name]
     raise AttributeError(f"module 'whence.ir' has no attribute '{name}'")
 
 
@@ -64,15 +68,27 @@ _COMPARED = (Expr, IRModule, Program)
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Return whether two expressions, modules or types are equal up to the names of variables and spans.
+    """Return whether two expressions, statements, functions, modules, types, arrays or containers are equal.
 
-    Two spans are equal if they are places of the same sources, in the same order.
+    Names of variables and spans do not count. Two spans are equal if they are places of the same sources, in the same
+    order.
     """
     if is_type(lhs) or is_type(rhs) or isinstance(lhs, Span):
         return lhs == rhs
-    if not (isinstance(lhs, _COMPARED) and isinstance(rhs, _COMPARED)):
-        return lhs is rhs
-    return _equal(lhs, rhs, map_free_vars)
+    if isinstance(lhs, _COMPARED) and isinstance(rhs, _COMPARED):
+        return _equal(lhs, rhs, map_free_vars)
+    return first_mismatch(lhs, rhs, map_free_vars) is None
+
+
+def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> tuple[Any, Any] | None:
+    """Return the paths in both of their first difference, None where they are structurally equal.
+
+    Of expressions of relay, types and spans it is the whole.
+    """
+    if isinstance(lhs, STRUCTURED) and isinstance(rhs, STRUCTURED):
+        return first_mismatch(lhs, rhs, map_free_vars)
+    root = ObjectPath.root()
+    return None if structural_equal(lhs, rhs, map_free_vars) else (root, root)
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
@@ -83,6 +99,8 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """Return a hash that is the same for structurally equal objects, in this process."""
+    if isinstance(node, STRUCTURED):
+        return structure_hash(node, map_free_vars)
     if is_type(node) or not isinstance(node, _COMPARED):
         return hash(node)
     return _hash(typed(node) if isinstance(node, IRModule) else node, map_free_vars)
@@ -101,7 +119,7 @@ def make_node(type_key: str, **fields: Any) -> Any:
     """
     if type_key == "DictAttrs" or "attrs." in type_key:
         return FunctionAttrs(fields)
-    maker = {"IntImm": IntImm, "FloatImm": FloatImm, "tir.StringImm": StringImm}.get(type_key)
+    maker = {**KINDS, "tir.StringImm": StringImm}.get(type_key)
     if maker is None:
         raise ValueError(f"make_node: expected IntImm, FloatImm, tir.StringImm or attributes, got {type_key}")
     return maker(**fields)

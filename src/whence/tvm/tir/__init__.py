@@ -13,23 +13,16 @@ Expressions are those of `whence.te`; a statement is located where it is created
 from __future__ import annotations
 
 import typing
-from functools import partial
 from importlib import import_module
 
 from whence.syntax.relay.type_view import Any as Any
 from whence.te.language.expr import Expr as Expr
-from whence.te.language.expr import binary, compare
-from whence.te.language.math import cast
-from whence.tir.expressions import FloatImm as FloatImm
-from whence.tir.expressions import IntImm as IntImm
-from whence.tir.expressions import SizeVar as SizeVar
 from whence.tir.expressions import StringImm as StringImm
-from whence.tir.expressions import Var as Var
 from whence.tir.function import PrimFunc as PrimFunc
+from whence.tir.kinds import KINDS
 from whence.tir.statements import Allocate as Allocate
 from whence.tir.statements import AssertStmt as AssertStmt
 from whence.tir.statements import Buffer as Buffer
-from whence.tir.statements import BufferLoad as BufferLoad
 from whence.tir.statements import BufferStore as BufferStore
 from whence.tir.statements import Evaluate as Evaluate
 from whence.tir.statements import For as For
@@ -43,26 +36,7 @@ from whence.tir.statements import decl_buffer as decl_buffer
 
 _MODULES = ("analysis", "ir_builder", "stmt_functor", "transform")
 PrimExpr = Expr
-_BINARY = {
-    "Add": "add",
-    "Sub": "sub",
-    "Mul": "mul",
-    "Div": "truncdiv",
-    "Mod": "truncmod",
-    "FloorDiv": "floordiv",
-    "FloorMod": "floormod",
-    "Min": "min",
-    "Max": "max",
-    "And": "and",
-    "Or": "or",
-}
-_COMPARE = {"EQ": "eq", "NE": "ne", "LT": "lt", "LE": "le", "GT": "gt", "GE": "ge"}
-_RENAMED = {"Not": "logical_not", "Select": "select", "min": "minimum", "max": "maximum"}
-
-
-def Cast(dtype: str, value: typing.Any) -> typing.Any:
-    """An expression as another dtype."""
-    return cast(dtype, value)
+_RENAMED = {"min": "minimum", "max": "maximum"}
 
 
 def __getattr__(name: str) -> typing.Any:
@@ -70,10 +44,8 @@ def __getattr__(name: str) -> typing.Any:
         return import_module(f"{__name__}.{name}")
     if name in ("expr", "op", "stmt"):
         return import_module(__name__)
-    if (op := _BINARY.get(name)) is not None:
-        return partial(binary, op)
-    if (op := _COMPARE.get(name)) is not None:
-        return partial(compare, op)
+    if (kind := KINDS.get(name)) is not None:
+        return kind
     if name.startswith("__"):
         raise AttributeError(name)
     try:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from whence.arith.forms import key
 from whence.support.errors import WhenceError
 from whence.te.language.expr import Expr
 from whence.tir import transform
 from whence.tir.function import PrimFunc
+from whence.tir.structure import first_mismatch
 
 
 def expr_deep_equal(lhs: Expr, rhs: Expr) -> bool:
     """Return whether two expressions are built alike of the same variables."""
-    return key(lhs) == key(rhs)
+    return first_mismatch(lhs, rhs) is None
 
 
 def verify_memory(func: PrimFunc) -> bool:

@@ -14,12 +14,13 @@ from whence.dialects.element_types import DTYPES
 from whence.dialects.tir.statements import ConditionOp
 from whence.provenance.builder import LocatedBuilder
 from whence.support.dtypes import fail
-from whence.te.language.expr import Expr, Var, walk
+from whence.te.language.expr import Expr, Var
 from whence.te.language.extents import Sizes, SymbolSizes, extent_value
 from whence.te.language.locations import here
 from whence.te.language.scalars import scalar_type
 from whence.te.language.script_scalars import TirEmitter, guards_of
 from whence.te.language.tensor import Tensor
+from whence.te.language.walks import walk
 from whence.tir.statements import (
     KINDS,
     Allocate,

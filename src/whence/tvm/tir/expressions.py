@@ -1,26 +1,8 @@
-"""Numbers, texts and variables by TVM's names; numbers and variables are te's."""
+"""Texts, by TVM's name; other expressions are te's, whose classes by TVM's names are in `kinds`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from whence.support.dtypes import check_dtype, fail, is_float
-from whence.te.language.expr import Const, constant
-from whence.te.language.expr import Var as Variable
-
-
-def IntImm(dtype: str, value: int) -> Const:
-    """Return an integer. Raises ScheduleError for a dtype that is not an integer type or cannot hold it."""
-    if is_float(check_dtype(dtype, "tir.IntImm")):
-        fail(f"tir.IntImm: expected a dtype of integers, got {dtype}")
-    return constant(value, dtype)
-
-
-def FloatImm(dtype: str, value: float) -> Const:
-    """A number of a dtype of floats; raises ScheduleError for another dtype."""
-    if not is_float(check_dtype(dtype, "tir.FloatImm")):
-        fail(f"tir.FloatImm: expected a dtype of floats, got {dtype}")
-    return constant(value, dtype)
 
 
 @dataclass(frozen=True)
@@ -38,11 +20,3 @@ class StringImm:
 
     def __str__(self) -> str:
         return self.value
-
-
-def Var(name: str, dtype: str = "int32") -> Variable:
-    """A variable: of a loop, or a value that a `LetStmt` names; elsewhere a size of buffers."""
-    return Variable(name, check_dtype(dtype, "tir.Var"))
-
-
-SizeVar = Var

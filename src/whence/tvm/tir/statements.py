@@ -37,6 +37,7 @@ class Buffer:
         self.name = name
         self.location = here(name)
         self.tensor: Tensor = PlaceholderOp(name, [self.shape], [self.dtype]).output(0)
+        self.tensor.buffer = self
         self._scope = scope or "global"
 
     def scope(self) -> str:
@@ -44,13 +45,13 @@ class Buffer:
         return self._scope
 
     def __getitem__(self, indices: Any) -> Read:
-        return BufferLoad(self, list(cast("tuple[Any, ...]", indices)) if isinstance(indices, tuple) else [indices])
+        return load(self, list(cast("tuple[Any, ...]", indices)) if isinstance(indices, tuple) else [indices])
 
     def vload(self, begin: Sequence[ExprLike] | ExprLike, dtype: str | None = None) -> Read:
         """The element at a point; raises ScheduleError for a dtype of several lanes."""
         if dtype not in (None, self.dtype):
             fail(f"tir.Buffer.vload: expected {self.dtype}, got {dtype}: vectors are made of vectorized loops")
-        return BufferLoad(self, _point(begin))
+        return load(self, _point(begin))
 
     def vstore(self, begin: Sequence[ExprLike] | ExprLike, value: ExprLike) -> BufferStore:
         """A store of an element at a point."""
@@ -71,8 +72,8 @@ def decl_buffer(
     return Buffer(shape, dtype, name, scope)
 
 
-def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike]) -> Read:
-    """An element of a buffer."""
+def load(buffer: Buffer, indices: Sequence[ExprLike]) -> Read:
+    """Return an element of a buffer, as an expression."""
     return cast(Read, buffer.tensor(*indices))
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, cast
 
-from whence.te.language.expr import Expr, Var, children
-from whence.te.language.tensor_compute import rebuilt, substitution
+from whence.te.language.expr import Expr, Var, children, convert
+from whence.te.language.walks import rebuilt, substitution
+from whence.tir.kinds import KINDS
 from whence.tir.statements import Stmt, exprs_in, stmts_in
 
+Node = Stmt | Expr
+Change = Callable[[Any], Any]
 
-def post_order_visit(node: Stmt | Expr, fvisit: Callable[[Any], object]) -> None:
+
+def post_order_visit(node: Node, fvisit: Callable[[Any], object]) -> None:
     """Call `fvisit` for every statement and expression in one, each once, after those it is made of."""
     seen: set[int] = set()
     stack: list[tuple[Any, bool]] = [(node, False)]
@@ -25,6 +30,81 @@ def post_order_visit(node: Stmt | Expr, fvisit: Callable[[Any], object]) -> None
             stack += [(part, False) for part in reversed(inner)]
 
 
-def substitute(node: Expr, vmap: Mapping[Var, Any]) -> Expr:
-    """Return an expression with variables replaced."""
-    return rebuilt(node, substitution(vmap))
+def substitute(node: Node, vmap: Mapping[Var, Any]) -> Any:
+    """Return an expression or a statement with variables replaced."""
+    change = substitution({var: convert(value) for var, value in vmap.items()})
+    if isinstance(node, Expr):
+        return rebuilt(node, change)
+    return _rebuilt(node, _nothing, _nothing, lambda expr: rebuilt(expr, change))
+
+
+def ir_transform(
+    stmt: Stmt, preorder: Change | None, postorder: Change | None, only_enable: Sequence[str] | None = None
+) -> Any:
+    """Return a statement in which others stand for some nodes.
+
+    preorder: gives what stands for a statement or expression, whose parts are then left alone, or None. postorder:
+    gives what stands for a node of new parts, or None to leave it. only_enable: TVM's names of the nodes, such as
+    `tir.BufferStore`, for which the two are called; left out, all.
+    """
+    names = None if only_enable is None else [name.removeprefix("tir.") for name in only_enable]
+
+    def asked(change: Change | None, node: Any) -> Any:
+        wanted = change is not None and (names is None or any(_is_a(node, name) for name in names))
+        return change(node) if wanted and change is not None else None
+
+    def value(expr: Expr) -> Expr:
+        return rebuilt(expr, lambda node: asked(preorder, node), lambda node: asked(postorder, node))
+
+    return _rebuilt(stmt, lambda one: asked(preorder, one), lambda one: asked(postorder, one), value)
+
+
+def _nothing(node: Any) -> None:
+    del node
+
+
+def _is_a(node: Any, name: str) -> bool:
+    return type(node).__name__ == name or (name in KINDS and isinstance(node, KINDS[name]))
+
+
+def _rebuilt(root: Stmt, before: Change, after: Change, value: Callable[[Expr], Expr]) -> Stmt:
+    """A statement of new parts, each made after those inside it, where it was made; `before` gives what has none."""
+    done: dict[int, Any] = {}
+    stack = [root]
+    while stack:
+        stmt = stack[-1]
+        if id(stmt) in done:
+            stack.pop()
+            continue
+        if (first := before(stmt)) is not None:
+            done[id(stmt)] = first
+            continue
+        if missing := [inner for inner in stmts_in(stmt) if id(inner) not in done]:
+            stack += reversed(missing)
+            continue
+        fresh = _with_parts(stmt, done, value)
+        last = after(fresh)
+        done[id(stmt)] = fresh if last is None else last
+    return done[id(root)]
+
+
+def _same(new: Sequence[Any], old: Sequence[Any]) -> bool:
+    return all(a is b for a, b in zip(new, old, strict=True))
+
+
+def _with_parts(stmt: Stmt, done: Mapping[int, Any], value: Callable[[Expr], Expr]) -> Stmt:
+    def part(old: Any) -> Any:
+        if isinstance(old, Stmt):
+            return done[id(old)]
+        if isinstance(old, list):
+            return [part(item) for item in cast("list[Any]", old)]
+        return value(old) if isinstance(old, Expr) else old
+
+    old = {one.name: getattr(stmt, one.name) for one in fields(stmt) if one.init}
+    variables = {name for name in ("loop_var", "var") if name in old}
+    new = {name: item if name in variables else part(item) for name, item in old.items()}
+    if all(new[name] is item or (isinstance(item, list) and _same(new[name], item)) for name, item in old.items()):
+        return stmt
+    fresh = cast("Any", type(stmt))(**new)
+    fresh.location = stmt.location
+    return fresh

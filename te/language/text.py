@@ -1,0 +1,136 @@
+"""The text of a scalar expression, as TVM 0.14 prints it: `i * 4 + j`, `T.max(a, b)`, `T.float32(1)`."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from ...support.dtypes import BOOL, INT, is_float
+from .expr import (
+    Axis,
+    Binary,
+    Call,
+    CallExtern,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Joint,
+    Not,
+    Read,
+    Reduce,
+    Reinterpret,
+    Select,
+    SizeNumber,
+    Var,
+    children,
+    write_with,
+)
+from .walks import operands_first
+
+_LONGEST = 4000
+"""Letters of an expression: one that uses another twice, as often as it is deep, has more than there are."""
+_ATOM, _UNARY, _PRODUCT, _SUM, _COMPARED, _NOT, _AND, _OR = range(8)
+"""How tightly Python binds: what binds less than its surroundings is put in parentheses."""
+_INFIX = {
+    "mul": ("*", _PRODUCT),
+    "floordiv": ("//", _PRODUCT),
+    "floormod": ("%", _PRODUCT),
+    "add": ("+", _SUM),
+    "sub": ("-", _SUM),
+}
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_NAMES = {
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "shl": "shift_left",
+    "shr": "shift_right",
+    "div": "Div",
+    "truncdiv": "Div",
+    "truncmod": "truncmod",
+}
+"""Names of functions that differ from those of the operators."""
+_Text = tuple[str, int]
+
+
+@write_with
+def text(root: Expr) -> str:
+    """Return the text of an expression; of one that is longer than some pages, only the outer parts."""
+    if isinstance(root, Axis):
+        return f"iter_var({root.name}, range(min={root.start}, ext={root.extent}))"
+    texts: dict[int, _Text] = {}
+    for node in operands_first([root], texts):
+        own, level = _text(node, [texts[id(child)] for child in children(node)])
+        texts[id(node)] = (own, level) if len(own) <= _LONGEST else ("..", _ATOM)
+    return texts[id(root)][0]
+
+
+def _text(node: Expr, parts: list[_Text]) -> _Text:
+    """The text of a node of those of its children."""
+    words = [part for part, _ in parts]
+    match node:
+        case Axis() | Var():
+            return node.name, _ATOM
+        case Const():
+            return _number(node)
+        case SizeNumber():
+            return str(node.value), _ATOM if str(node.value).isidentifier() else _SUM
+        case Binary(op="and" | "or" as op) if node.dtype == BOOL:
+            return _infix(op, parts, _AND if op == "and" else _OR)
+        case Binary(op="div") if is_float(node.dtype):
+            return _infix("/", parts, _PRODUCT)
+        case Binary() if node.op in _INFIX:
+            return _infix(_INFIX[node.op][0], parts, _INFIX[node.op][1])
+        case Binary(op="xor", b=Const(value=-1)):
+            return _call("bitwise_not", words[:1])
+        case Binary():
+            return _call(_NAMES.get(node.op, node.op), words)
+        case Compare():
+            return _infix(_COMPARISONS[node.op], parts, _COMPARED)
+        case Not():
+            return f"not {_within(parts[0], _NOT)}", _NOT
+        case Select():
+            return _call("if_then_else" if node.guarded else "Select", words)
+        case Cast():
+            return _call("Cast", [f'"{node.dtype}"', *words])
+        case Reinterpret():
+            return _call("reinterpret", [f'"{node.dtype}"', *words])
+        case Call(name="negative"):
+            return f"-{_within(parts[0], _UNARY)}", _UNARY
+        case Call():
+            return _call("fabs" if node.name == "abs" and is_float(node.dtype) else node.name, words)
+        case CallExtern():
+            return _call("call_pure_extern", [f'"{node.dtype}"', f'"{node.callee}"', *words])
+        case Joint():
+            return _call(node.op, words)
+        case Read():
+            outside = "" if node.otherwise is None else f", otherwise={_number(node.otherwise)[0]}"
+            return f"{node.tensor.name}[{', '.join(words) or '()'}{outside}]", _ATOM
+        case Reduce():
+            axes = ", ".join(axis.name for axis in node.axes)
+            return _call(node.combiner.name if node.combiner is not None else node.reducer, [*words, f"axis=[{axes}]"])
+        case _:
+            return type(node).__name__, _ATOM
+
+
+def _infix(symbol: str, parts: list[_Text], level: int) -> _Text:
+    """Operators of one level group from the left."""
+    return f"{_within(parts[0], level)} {symbol} {_within(parts[1], level - 1)}", level
+
+
+def _within(part: _Text, level: int) -> str:
+    return part[0] if part[1] <= level else f"({part[0]})"
+
+
+def _call(name: str, words: list[str]) -> _Text:
+    return f"T.{name}({', '.join(words)})", _ATOM
+
+
+def _number(node: Const) -> _Text:
+    value: Any = node.value
+    if node.dtype == INT:
+        return str(value), _ATOM if value >= 0 else _UNARY
+    if is_float(node.dtype):
+        value = f'"{value}"' if not isfinite(value) else f"{value:.17g}" if value != int(value) else str(int(value))
+    return f"T.{node.dtype}({value})", _ATOM
