@@ -49,7 +49,7 @@ export function createApp(model, page) {
     },
     open(stage, line = -1, call) {
       const { level, kernel, program } = model.stageRow(stage);
-      if (level !== "model") state.set({ program });
+      if (program >= 0) state.set({ program });
       const panes = state.get("panes");
       const focused = app.pane();
       const pane =

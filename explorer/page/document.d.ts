@@ -123,7 +123,7 @@ export interface Body {
 export interface Stage {
   /** The step that the text is from: `imported`, a pass, `lowered`. */
   name: string;
-  level: "model" | "relay" | "te" | "schedule" | "tir" | "llvm" | "asm";
+  level: "python" | "model" | "relay" | "te" | "schedule" | "tir" | "llvm" | "asm";
   program: number;
   kernel: number;
   /** The stage that this one came of at the same level; -1 for the first. */

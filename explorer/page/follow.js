@@ -28,7 +28,7 @@ export function followProgram(app) {
     const program = state.get("program");
     const panes = state.get("panes").map((pane) => {
       const stage = model.document.stages[pane.stage];
-      const stays = !stage || stage.level === "model" || stage.program === program;
+      const stays = !stage || stage.program < 0 || stage.program === program;
       return stays ? pane : { ...pane, ...paneOfLevel(app, pane.level, { ...pane, stage: -1 }) };
     });
     state.set({ panes });

@@ -131,7 +131,7 @@ export class SessionModel extends Texts {
     if (kernel >= 0)
       return (this.document.kernels[kernel]?.stages ?? []).filter((stage) => stages[stage]?.level === level);
     return stages.flatMap((stage, number) =>
-      stage.level === level && stage.kernel < 0 && (level === "model" || stage.program === program) ? [number] : [],
+      stage.level === level && stage.kernel < 0 && (stage.program < 0 || stage.program === program) ? [number] : [],
     );
   }
 

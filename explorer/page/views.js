@@ -24,6 +24,7 @@ import { TextPane } from "whence/text/pane";
 
 /** @type {[string, string][]} */
 const TEXTS = [
+  ["python", "Python"],
   ["model", "model"],
   ["relay", "relay"],
   ["te", "te"],

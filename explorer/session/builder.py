@@ -64,6 +64,8 @@ class Builder:
         self._of_location: dict[int, tuple[LocationAttr, int]] = {}
         self._ops: dict[int, int] = {}
         self._sources: dict[str, int] = {}
+        self.code: dict[tuple[str, int], str] = {}
+        """File and line of what called a layer -> its text, as models quote it."""
 
     def layer(self, leaf: LocationAttr) -> int:
         """The row of the layer, tensor or lost mark of a leaf."""
@@ -86,10 +88,15 @@ class Builder:
             layers.code.append([])
         return row
 
+    def leaves(self) -> Iterable[tuple[LocationAttr, int]]:
+        """The leaves that have rows, and these."""
+        return self._layers.items()
+
     def describe_layers(self, artifact: Artifact) -> None:
         """Add the layers and tensors of a program in the order of its source, and say what they are."""
         layers, types = self.session.layers, op_types(artifact)
         owner = owners(artifact)
+        self.code |= artifact.ledger.code
         ordered = sorted(set(owner.values()), key=lambda layer: (layer.file, layer.node, layer.name))
         for layer in ordered:
             self.layer(layer.leaf)

@@ -51,10 +51,10 @@ DOCUMENT = Codec({int: whole(LARGEST)})
 
 Runs: TypeAlias = list[int]
 """A column by run lengths: value, count, value, count, ..; the counts add up to the number of lines."""
-Level: TypeAlias = Literal["model", "relay", "te", "schedule", "tir", "llvm", "asm"]
+Level: TypeAlias = Literal["python", "model", "relay", "te", "schedule", "tir", "llvm", "asm"]
 BINS = SAMPLE = 32
 """Bins of a histogram, and the most values of a sample."""
-LEVELS: tuple[Level, ...] = ("model", "relay", "te", "schedule", "tir", "llvm", "asm")
+LEVELS: tuple[Level, ...] = ("python", "model", "relay", "te", "schedule", "tir", "llvm", "asm")
 
 
 @dataclass

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, Literal, cast, get_origin
 
 from ...support.names import shown
@@ -59,6 +60,8 @@ def stripped(session: Session) -> Session:
         edits, body = stage.body.edits, result.stages[k].body
         if stage.level == "model":
             lines: Iterator[str] = iter(veil.listing(k))
+        elif stage.level == "python":
+            lines = repeat("")
         else:
             line = veil.relay_line if stage.level == "relay" else veil.words
             lines = (line(_LIST.sub("[..]", text)) for _, _, texts in edits for text in texts)
@@ -75,6 +78,7 @@ class _Veil:
         self._session = session
         layers = session.layers
         files = [session.made_by.model, *(source.file for source in session.sources)]
+        files += [stage.name for stage in session.stages if stage.level == "python"]
         self._files = {name for file in files for name in (file, file.rpartition("/")[2])}
         own = {name for name, kind in zip(layers.name, layers.kind, strict=True) if kind != "lost"}
         own |= {call.name for call in session.calls} | {kernel.symbol for kernel in session.kernels}
@@ -174,6 +178,8 @@ class _Veil:
             items = cast("dict[str, Any]", value).items()
             return {key: self.value(item, f"{path}.{key}".removeprefix(".")) for key, item in items}
         if path == "stages[].body.edits":
+            return []
+        if path == "layers.code[]":
             return []
         if path == "layers.name":
             rows = zip(cast("list[str]", value), self._session.layers.kind, strict=True)

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from recorded_sessions import recorded
 from synthetic_sessions import session as synthetic
+from traced_network import traced_network
 
 from whence.explorer.report_file import write_report
 from whence.explorer.session.document import Body, Program, Session
 from whence.explorer.session.text import column, layers_of_lines, text_of_stage
+from whence.exploring.measuring import Wishes
+from whence.exploring.record import record
 
 if TYPE_CHECKING:
     from playwright.sync_api import FloatRect, Locator, Page
@@ -342,3 +345,20 @@ def test_a_damaged_text_is_told_in_its_pane(page: Page, tmp_path: Path):
         page.goto((tmp_path / "report.html").as_uri())
         _pane(page, "relay").locator(".message", has_text=sentence).wait_for()
         assert _row(page, "tir", 0).is_visible()
+
+
+def test_a_line_of_python_lights_up_every_level(page: Page, tmp_path: Path):
+    session = record(traced_network(tmp_path / "net.py"), wishes=Wishes(sources=True))
+    write_report(session, tmp_path / "report.html")
+    page.goto((tmp_path / "report.html").as_uri())
+    page.locator("[data-test=level]").first.select_option("python")
+    line, layers = _line_of(session, page, "python", "x = self.block(x)")
+    assert {session.layers.name[row] for row in layers} == {"relu", "sigmoid"}
+    _row(page, "python", line).hover()
+    for level in ("python", "relay", "tir"):
+        kin = _rows(page, level, "[data-kin]")
+        assert kin == _kin(session, page, level, layers)
+        assert kin
+    _row(page, "python", line).click()
+    assert page.evaluate("window.whence.app.state.get('pins')[0].label") == "relu, sigmoid"
+    assert _rows(page, "relay", "[data-pin=A]") == _kin(session, page, "relay", layers)

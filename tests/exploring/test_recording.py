@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,10 @@ def test_weights_are_not_in_the_document():
     session = checked(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]))
     data = json.dumps(to_json(session)).encode()
     assert len(gzip.compress(data)) < weight.nbytes // 8
+
+
+def test_a_saved_model_is_a_folder():
+    folder = Path(__file__).parents[1] / "frontends" / "tensorflow" / "data" / "cnn_saved"
+    session = checked(folder)
+    assert session.made_by.model == folder.name
+    assert session.made_by.sha256 == hashlib.sha256((folder / "saved_model.pb").read_bytes()).hexdigest()

@@ -82,7 +82,7 @@ def readers(base: Session) -> dict[str, Callable[[Session], object]]:
     """Return all that reads documents, by name; base: a session to compare with."""
     choices = [
         Choice(),
-        *(Choice(level=level, kernel="0", line=1) for level in LEVELS[2:]),
+        *(Choice(level=level, kernel="0", line=1) for level in LEVELS[3:]),
         *(Choice(layer=layer) for layer in ("0", "conv2", "4")),
         *(Choice(stage=stage) for stage in ("1", "fuse-ops")),
     ]

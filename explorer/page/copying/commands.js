@@ -85,7 +85,7 @@ export function commandsOf(session, { stage, line, layer }) {
     add("show", `whence tir ${compiled(session)} --kernel ${quoted(kernel.symbol)} --emit ${FORMATS[/** @type {keyof FORMATS} */ (row.level)]}`);
   if (pipeline && !EXPORTED.test(session.made_by.model)) add("opt", `whence-opt ${quoted(modelOf(session))} -p ${quoted(pipeline.join(","))}`);
   add("where", `whence where ${compiled(session)} ${layer ? `--layer ${quoted(layer)}` : "--all"}`);
-  if (row && row.level !== "model" && !EXPORTED.test(session.made_by.model)) add("python", python(session, stage));
+  if (row && row.program >= 0 && !EXPORTED.test(session.made_by.model)) add("python", python(session, stage));
   return commands;
 }
 

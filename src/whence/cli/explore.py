@@ -72,6 +72,8 @@ def add_measurements(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--reference", action="store_true", help=about)
     about = "show loops and next primitives in each frame of schedules: of the hot kernels, of all or of none"
     group.add_argument("--films", choices=("none", "hot", "all"), help=about)
+    about = "take whole Python files whose lines called layers, not only the lines that the model quotes"
+    group.add_argument("--sources", action="store_true", help=about)
     add_sizes(parser)
     about = "another session document or model to compare with, layer by layer"
     parser.add_argument("--compare", metavar="OTHER", help=about)
@@ -86,7 +88,7 @@ def _wishes(args: argparse.Namespace) -> Wishes:
 
     seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
     tensors, compute = args.tensors or args.reference, reference if args.reference else None
-    return Wishes(seconds, tensors, compute, args.films or "hot", named_sizes(args))
+    return Wishes(seconds, tensors, compute, args.films or "hot", named_sizes(args), args.sources)
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -175,10 +177,10 @@ def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Sho
 
 
 def _origin(args: argparse.Namespace) -> Origin:
-    from whence.exploring.record import Origin
+    from whence.exploring.record import Origin, model_bytes
 
     path = model_path(args.model)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256(model_bytes(path)).hexdigest()
     return Origin(path.name, request_of(args).command(), args.target or TARGET, opt_level(args), sha256=digest)
 
 

@@ -28,7 +28,7 @@ def add_views(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--stage", metavar="S", help="a stage by its number or name; of a schedule a frame")
     group.add_argument("--against", metavar="S", help="the stage at which a diff begins (default: the one before)")
     group.add_argument("--kernel", metavar="K", help="a kernel by its number or symbol, or a call of it by its name")
-    group.add_argument("--level", metavar="L", help="model, relay, te, schedule, tir, llvm or asm")
+    group.add_argument("--level", metavar="L", help="python, model, relay, te, schedule, tir, llvm or asm")
     group.add_argument("--layer", metavar="NAME", help="a layer by its name")
     group.add_argument("--line", type=whole(1), metavar="N", help="a line of the stage")
     group.add_argument("--full", action="store_true", help="show what is otherwise folded or cut")

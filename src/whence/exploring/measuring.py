@@ -34,6 +34,9 @@ class Wishes:
     sizes: Mapping[str, int] | None = None
     """The sizes for which a program for all sizes is measured, and its memory shown."""
 
+    sources: bool = False
+    """Take the whole Python files whose lines called layers, not those lines alone."""
+
     @property
     def measured(self) -> bool:
         """Return whether the model is to be run."""

@@ -21,6 +21,7 @@ from whence.executables.sized import SizedExecutable
 from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
+from whence.explorer.session.python import add_python
 from whence.explorer.session.record import record_program, record_steps
 from whence.explorer.session.schedules import add_schedules
 from whence.explorer.session.watching import Watch
@@ -28,7 +29,7 @@ from whence.exploring.measuring import NOTHING, Wishes, measure
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.arrays import default_inputs
-from whence.reading.models import EXPORTED, model_path
+from whence.reading.models import EXPORTED, SAVED_MODEL, model_path
 from whence.runtime.program.threads import thread_count
 from whence.support.context import PassContext
 from whence.support.errors import WhenceError
@@ -84,7 +85,7 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
     """
     path = model_path(str(model)) if isinstance(model, str | Path) else None
     name = path.name if path is not None else type(model).__name__
-    data = path.read_bytes() if path is not None else model if isinstance(model, bytes) else b""
+    data = model_bytes(path) if path is not None else model if isinstance(model, bytes) else b""
     origin = Origin(
         name,
         f"whence explore {model if path is not None else name}",
@@ -101,6 +102,11 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
         executable = compile_model(model, **options)
     origin.seconds = time.perf_counter() - start - watch.seconds
     return session_of(executable, watch, origin, inputs, wishes)
+
+
+def model_bytes(path: Path) -> bytes:
+    """Return the bytes of a model's file; of a saved model, a folder, those of its program."""
+    return (path / SAVED_MODEL[0] if path.is_dir() else path).read_bytes()
 
 
 def _kind(model: Any) -> str:
@@ -133,6 +139,7 @@ def session_of(
         recorded.append((row.program, program))
     if wishes.measured:
         measure(builder, recorded, inputs, wishes, whole=not isinstance(executable, InterpretedExecutable))
+    add_python(builder, whole=wishes.sources)
     return builder.finish()
 
 

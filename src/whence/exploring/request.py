@@ -25,7 +25,7 @@ OPTIONS = (
     ),
     *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds", "films", "sizes"),
 )
-FLAGS = ("no-times", "tensors", "reference")
+FLAGS = ("no-times", "tensors", "reference", "sources")
 """The options of `whence explore` that a session depends on, with values and without; a page may choose no others."""
 MOST = 1 << 15
 """Letters of an option: those of a process are limited."""
