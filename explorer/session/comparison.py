@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from .document import ComparedLayer, Comparison, Session, Tensors
+from .text import column
 
 _NO_LAYER = -1
 _Values: TypeAlias = tuple[str, list[int], list[float], tuple[int, int]]
@@ -96,8 +97,8 @@ class _Side:
             for number, row in enumerate(table.layer):
                 if row >= 0:
                     tensors.setdefault(owner[row], []).append(_values(table, number))
-        instructions, size = _code(session)
-        return _Side(session, seconds, instructions, size, tensors)
+        code = code_of_layers(session)
+        return _Side(session, seconds, code.instructions, code.bytes, tensors)
 
     def numbers(self, row: int) -> tuple[float, int, int]:
         """Seconds, instructions and bytes of a layer."""
@@ -111,9 +112,22 @@ def _values(table: Tensors, number: int) -> _Values:
     return table.inputs, table.shape[number], table.sample[number], (table.nan[number], table.infinite[number])
 
 
-def _code(session: Session) -> tuple[Counter[int], Counter[int]]:
-    """Instructions that serve each layer, in all kernels, and their bytes: the kernel's, by their part of it."""
+@dataclass
+class LayerCode:
+    """The machine code of layers, by row."""
+
+    instructions: Counter[int]
+    """Instructions that serve a layer, in all kernels."""
+    exact: Counter[int]
+    """Those whose link is exact."""
+    bytes: Counter[int]
+    """The kernels' bytes, by its part of their instructions."""
+
+
+def code_of_layers(session: Session) -> LayerCode:
+    """Return the machine code of layers; that of a layer's tensors is its own."""
     instructions: Counter[int] = Counter()
+    certain: Counter[int] = Counter()
     size: dict[int, float] = {}
     owner = session.layers.owner
     calls: dict[int, list[Sequence[int]]] = {}
@@ -121,10 +135,11 @@ def _code(session: Session) -> tuple[Counter[int], Counter[int]]:
         calls.setdefault(call.kernel, []).append(call.layers)
     for number, kernel in enumerate(session.kernels):
         counts: Counter[int] = Counter()
-        for stage in (session.stages[index] for index in kernel.stages):
-            if stage.level == "asm":
-                for value, count in zip(stage.body.sets[::2], stage.body.sets[1::2], strict=True):
-                    counts[value] += count
+        exact: Counter[int] = Counter()
+        for body in (session.stages[index].body for index in kernel.stages if session.stages[index].level == "asm"):
+            sets = column(body.sets)
+            counts.update(sets)
+            exact.update(value for value, fits in zip(sets, column(body.exact) or [1] * len(sets), strict=True) if fits)
         for value, count in counts.items():
             slots = kernel.slots[value] if value >= 0 else []
             rows = {
@@ -136,8 +151,9 @@ def _code(session: Session) -> tuple[Counter[int], Counter[int]]:
             }
             for row in rows:
                 instructions[row] += count
+                certain[row] += exact[value]
                 size[row] = size.get(row, 0.0) + kernel.bytes * count / (kernel.instructions or 1)
-    return instructions, Counter({row: round(count) for row, count in size.items()})
+    return LayerCode(instructions, certain, Counter({row: round(count) for row, count in size.items()}))
 
 
 def _compared(first: _Side, second: _Side, row: int, other: int) -> ComparedLayer:

@@ -11,6 +11,7 @@ from .history import lineage, where, why
 from .measured import compare, lines, memory, tensors, timeline, times
 from .model import model
 from .overview import kernels, lost, passes, summary
+from .query import query
 from .texts import diff, stage
 
 VIEWS: Mapping[str, Callable[[Session, Choice], str]] = {
@@ -33,6 +34,7 @@ VIEWS: Mapping[str, Callable[[Session, Choice], str]] = {
         tensors,
         compare,
         lost,
+        query,
     )
 }
 """Name -> text of a session, as it was asked for; raises PipelineError for what there is not."""

@@ -25,6 +25,8 @@ class Choice:
     layer: str | None = None
     line: int | None = None
     """The number of a line, from 1."""
+    query: str | None = None
+    """A question to the tables of the session, `time by op`."""
     full: bool = False
     """Show what is otherwise folded."""
 

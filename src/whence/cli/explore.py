@@ -37,6 +37,7 @@ def add(commands: Subparsers) -> None:
         "session.json.gz",
         "new.onnx --compare old.json.gz --report difference.html",
         "session.json.gz --text diff --stage simplify-inference",
+        'session.json.gz --text query "time where op=Conv by scope"',
         "session.json.gz --export model-explorer -o graphs.json",
     )
     parser = command(commands, "explore", "the whole compilation as a page or a document", about, examples)

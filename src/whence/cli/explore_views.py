@@ -7,22 +7,24 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from whence.cli.options import whole
+from whence.cli.options import Parser, whole
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
     from whence.explorer.session.document import Session
     from whence.explorer.session.views.choice import Choice
 
-_OPTIONS = ("stage", "against", "kernel", "level", "layer", "line", "full")
+_OPTIONS = ("stage", "against", "kernel", "level", "layer", "line", "query", "full")
 """The part of a view that was requested, like `Choice`."""
 
 
-def add_views(parser: argparse.ArgumentParser) -> None:
+def add_views(parser: Parser) -> None:
     """Add the options that print a view of the session, or write an export of it."""
     group = parser.add_argument_group("views and exports")
-    about = "print a view of the page: summary, passes, stage, diff, why, where .. (a wrong name lists them all)"
+    about = "print a view of the page: summary, passes, stage, diff, why, where .. (a wrong name lists them all), "
+    about += 'or with --text query "time by op" the answer to a query'
     group.add_argument("--text", metavar="VIEW", help=about)
+    parser.trailing = "query"
     about = "write to -o FILE, or print, what another tool reads, such as model-explorer, chrome-trace, speedscope, svg"
     group.add_argument("--export", metavar="KIND", help=about)
     group.add_argument("--stage", metavar="S", help="a stage by its number or name; of a schedule a frame")
@@ -43,6 +45,8 @@ def check_views(args: argparse.Namespace) -> None:
         value = getattr(args, name)
         if value is not None and value not in table:
             raise PipelineError(expectation(f"--{name}", f"one of {', '.join(table)}", repr(value)))
+    if args.query is not None and args.text != "query":
+        raise PipelineError(expectation("explore", "--text query before a query", repr(args.query)))
     if args.text is not None and args.export is not None:
         raise PipelineError(expectation("--export", "no --text beside it", "both"))
     if args.text is None and args.export is None:

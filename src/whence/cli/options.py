@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from whence.support.errors import PipelineError
 from whence.support.names import did_you_mean
@@ -23,6 +23,17 @@ OPT_LEVEL, TARGET = 3, "native"
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
+
+    trailing = ""
+    """The name of an argument that may stand behind all options; "" for none."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[reportIncompatibleMethodOverride]
+        """Parse arguments; argparse itself takes an optional last one only where it stands beside the others."""
+        result, rest = super().parse_known_args(args, namespace)
+        if self.trailing:
+            last = rest.pop() if len(rest) == 1 and not rest[0].startswith("-") else None
+            setattr(result, self.trailing, last)
+        return result, rest
 
     def error(self, message: str) -> NoReturn:
         raise PipelineError(f"{hinted(message, self.option_names())} ({self.prog} --help explains)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -12,6 +13,8 @@ from whence.explorer.session import file
 from whence.explorer.session.check import check
 from whence.explorer.session.document import Session
 from whence.explorer.session.exports import EXPORTS
+from whence.explorer.session.query.answer import Answer, answer
+from whence.explorer.session.query.tables import Tables
 from whence.explorer.session.strip import stripped
 from whence.explorer.session.views import VIEWS
 from whence.explorer.session.views.choice import Choice
@@ -49,6 +52,14 @@ class Exploration:
     def text(self, view: str, **choice: Any) -> str:
         """Return a view, the output of `whence explore --text`. choice: its options, the fields of `Choice`."""
         return _of("view", VIEWS, view)(self.session, Choice(**choice))
+
+    def query(self, query: str) -> Answer:
+        """Answer a query, `time where op=Conv by scope`; raises QueryError for one that is wrong."""
+        return answer(self.session, query, self._tables)
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables(self.session)
 
     def export(self, kind: str, **choice: Any) -> str:
         """Return the session in the format of another tool, as `whence explore --export` writes it."""
