@@ -38,7 +38,11 @@ def _answer(session: Session, query: str, tables: Tables) -> dict[str, Any]:
     try:
         result = answer(session, query, tables)
     except QueryError as error:
-        return {"query": query, "error": str(error).splitlines()[0].removeprefix("query: "), "at": _in_utf16(query[: error.at])}
+        return {
+            "query": query,
+            "error": str(error).splitlines()[0].removeprefix("query: "),
+            "at": _in_utf16(query[: error.at]),
+        }
     return {
         "query": query,
         "subject": result.subject,

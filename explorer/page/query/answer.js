@@ -1,6 +1,7 @@
 // Answers to queries: the rows of a table that fit, alone or in groups, as explorer/session/query/answer.py has them.
 
-import { outputs, parsed } from "whence/query/language";
+import { outputs } from "whence/query/columns";
+import { parsed } from "whence/query/language";
 import { linesOf } from "whence/query/lines";
 
 /** @typedef {import("whence/query/types").Answer} Answer */

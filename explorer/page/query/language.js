@@ -1,5 +1,6 @@
 // The language of queries, as explorer/session/query/language.py has it: a text becomes a plan, or an error at a place.
 
+import { outputs } from "whence/query/columns";
 import { QueryError, near, tokensOf } from "whence/query/tokens";
 
 /** @typedef {import("whence/query/tokens").Token} Token */
@@ -21,29 +22,6 @@ const OPERATORS = ["=", "!=", "<", "<=", ">", ">=", "~"];
  */
 export function parsed(text, tables) {
   return new Parser(text, tables).query();
-}
-
-/**
- * Return the columns of an answer, before those without a value are left out.
- * @param {Plan} plan
- * @param {Tables} tables
- * @returns {Column[]}
- */
-export function outputs(plan, tables) {
-  const { columns: all, names } = tables.tables[plan.table];
-  /** @type {(name: string) => Column} */
-  const of = (name) => all.find((column) => column.name === name) ?? all[0];
-  /** @type {(name: string, unit: string, about: string) => Column} */
-  const more = (name, unit, about) => ({ name, unit, about, adds: false });
-  const keys = plan.by.length ? plan.by.map(of) : all.slice(0, names);
-  const rows = plan.by.length ? [more("rows", "count", `the number of ${plan.table}`)] : [];
-  if (plan.measure && plan.against) {
-    const measure = of(plan.measure);
-    return [...keys, measure, of(`old_${plan.measure}`), more("difference", measure.unit, "here less there"), more("ratio", "number", "here by there"), ...rows];
-  }
-  if (plan.measure) return [...keys, of(plan.measure), more("part", "share", "the part of all rows of the answer"), ...rows];
-  if (plan.by.length) return [...keys, ...rows, ...all.filter(({ name, adds }) => adds && !plan.by.includes(name))];
-  return plan.show.length ? plan.show.map(of) : all;
 }
 
 class Parser {
@@ -148,9 +126,13 @@ class Parser {
         this.#fail(token, "a clause", clauses, `clauses: ${clauses.join(", ")}`);
       }
     }
-    const [key] = plan.by.filter((name) => plan.measure && (name === plan.measure || name === `old_${plan.measure}`));
-    if (key) throw new QueryError(this.text, 0, this.text.length, `another column than ${key} after by`);
-    if (plan.show.length && (plan.by.length || plan.measure)) throw new QueryError(this.text, 0, this.text.length, "show without by and without a measure");
+    /** @type {(expected: string) => never} */
+    const fail = (expected) => {
+      throw new QueryError(this.text, 0, this.text.length, expected);
+    };
+    const key = plan.measure && plan.by.find((name) => name.replace("old_", "") === plan.measure);
+    if (key) fail(`another column than ${key} after by`);
+    if (plan.show.length && (plan.by.length || plan.measure)) fail("show without by and without a measure");
     const names = outputs(plan, this.tables).map(({ name }) => name);
     if (order && !names.includes(plan.order)) this.#fail(order, "a column of the answer", names, `columns: ${names.join(", ")}`);
   }

@@ -42,7 +42,13 @@ export interface Tables {
   /** True where another session is beside this one. */
   compared: boolean;
   /** The last stages of each level. */
-  levels: number[];
+  last: number[];
+  /** Pass -> the stages after it. */
+  after: { [pass: string]: number[] };
+  /** Stage -> ops, each with what the step before it did with them. */
+  changed: { [stage: number]: [number, ...string[]][] };
+  /** Stage -> lines (from 1), their samples and seconds. */
+  samples: { [stage: number]: [number, number, number][] };
   tables: { [name: string]: Table };
 }
 

@@ -67,7 +67,9 @@ def answer(session: Session, query: str, tables: Tables | None = None) -> Answer
     cells = _ordered(plan, columns, cells)[: plan.top or None]
     named = {*plan.by, *plan.show, plan.measure, "rows"}
     keep = [
-        k for k, column in enumerate(columns) if column.name in named or any(row[k] not in (None, ()) for row, _ in cells)
+        k
+        for k, column in enumerate(columns)
+        if column.name in named or any(row[k] not in (None, ()) for row, _ in cells)
     ]
     return Answer(
         plan.table,

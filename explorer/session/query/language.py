@@ -191,7 +191,8 @@ class _Parser:
                     clauses = [*_CLAUSES, *CHANGES]
                     self.fail(token, "a clause", clauses, f"clauses: {', '.join(clauses)}")
         if plan.measure and (keys := {plan.measure, f"old_{plan.measure}"}.intersection(plan.by)):
-            raise QueryError(self.text, 0, len(self.text), f"another column than {min(keys)} after by")
+            key = next(name for name in plan.by if name in keys)
+            raise QueryError(self.text, 0, len(self.text), f"another column than {key} after by")
         if plan.show and (plan.by or plan.measure):
             raise QueryError(self.text, 0, len(self.text), "show without by and without a measure")
         if order is not None:

@@ -11,7 +11,11 @@ from .tables import Tables
 
 
 def tables_part(session: Session) -> str:
-    """Return the language's words and the tables as JSON; each distinct value of a text column is there once."""
+    """Return as JSON the language's words, the tables, and what lines are made of.
+
+    Each distinct value of a text column is there once. `last`, `after`: stages, the last ones and those after a pass.
+    `changed`: stage -> lists of an op and what the step before did with it. `samples`: stage -> line, samples, seconds.
+    """
     tables = Tables(session)
     data: dict[str, Any] = {
         "units": UNITS,
@@ -19,7 +23,14 @@ def tables_part(session: Session) -> str:
         "measures": MEASURES,
         "passes": tables.passes,
         "compared": session.comparison is not None,
-        "levels": tables.stages.last,
+        "last": tables.stages.last,
+        "after": {name: tables.stages.after(name) for name in tables.passes},
+        "changed": {
+            k: [[op, *words] for op, words in tables.stages.changes(k).items()]
+            for k, stage in enumerate(session.stages)
+            if stage.diff is not None
+        },
+        "samples": {k: [[line, *found] for line, found in lines.items()] for k, lines in tables.stages.samples.items()},
         "tables": {name: _table(tables, name) for name in SUBJECTS},
     }
     return json.dumps(data, separators=(",", ":"), allow_nan=False)

@@ -24,6 +24,7 @@ ASKED = {
     "lineage": [Choice(layer="block/conv1"), Choice(layer="relu2", kernel="fused_1")],
     "passes": [Choice(), Choice(full=True), Choice(kernel="0")],
     "kernels": [Choice(), Choice(kernel="fused_conv_relu")],
+    "query": [Choice(query="time by scope")],
     "schedule": [Choice(), Choice(kernel="0"), Choice(kernel="0", stage="0")],
 }
 """View -> what it is asked for; other views are asked for everything."""
