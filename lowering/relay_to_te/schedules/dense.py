@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block
 
 from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS, LONG_ROW
+from ....dialects.relay.operator import element_of
 from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known
 from ....dialects.tir import element_bytes
@@ -41,6 +44,10 @@ _KEPT = 1 << 18
 _LEAST = 2
 """Vectors of a row that have to fit; else tiles are tall, so that the weights that each makes serve many rows."""
 _FLOAT = 4
+_PAGE = 1 << 12
+"""The bytes after which addresses share a place in the nearest cache."""
+_MANY = 32
+"""Rows of a product beside which a copy of the other operand takes little time."""
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -150,6 +157,13 @@ def tile(
         work.done.add(weights)
     host.reorder(*(batch if size is not None else ()), *tiles, m_inner, n_inner)
     host.unroll(m_inner)
+    if (
+        size is not None
+        and tiles[-1] is m_outer
+        and m_outer not in shared
+        and _is_worth_copying(work, inner, n_inner.extent)
+    ):
+        _copy_panels(work, host, inner, n_outer)
     inner.compute_at(host, tiles[-1])
     if size is not None:
         work.parallel(host, shared, size)
@@ -179,6 +193,34 @@ def tile(
                 part.reorder(v_outer, data[-2], v_inner)
         else:
             part.vectorize(axis)
+
+
+def _is_worth_copying(work: Scheduling, inner: Stage, panel: Size) -> bool:
+    """Return whether a product of many rows copies each panel of an operand, as the nearest cache does not keep it.
+
+    A cache has room for as many lines at the same place of a page as pages fit in it. Rows of a matrix that begin at
+    few places of a page, such as all at multiples of 1024 bytes, push one another out.
+    """
+    if not inner.compute.reads or not _along_columns(inner):
+        return False
+    data, source = inner.compute.reads[0].tensor, inner.compute.reads[-1].tensor
+    sizes = (*inner.compute.shape[-2:], *inner.compute.reduce_shape, panel)
+    if not isinstance(source.owner, Block) or data is source or element_of(source) != f32:
+        return False
+    if not all(isinstance(extent, int) for extent in sizes):
+        return False
+    rows, columns, *terms, width = map(known, sizes)
+    apart = gcd(columns * _FLOAT, _PAGE)
+    crowded = apart > work.machine.cache_line and prod(terms) * apart >= work.machine.l1
+    return crowded and rows >= _MANY and columns > width and prod(terms) * width * _FLOAT <= _KEPT
+
+
+def _copy_panels(work: Scheduling, host: Stage, inner: Stage, panel: IterVar) -> None:
+    """Let a panel of columns lie in one piece for all tiles of rows."""
+    copy = work.schedule.cache_read(inner.compute.reads[-1].tensor, "local", [inner])
+    copy.compute_at(host, panel)
+    work.vectorize(copy, copy.axes[-1], unroll=True)
+    work.done.add(copy)
 
 
 def _tile_words(work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, size: int | None) -> None:
