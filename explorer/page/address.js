@@ -35,8 +35,8 @@ export function readAddress(hash, model) {
         (/** @type {unknown} */ row) =>
           Array.isArray(row) && index(row[1], stages.length) && index(row[2], calls.length),
       )
-      .map((/** @type {any[]} */ row, /** @type {number} */ id) => ({
-        id: id + 1,
+      .map((/** @type {any[]} */ row, /** @type {number} */ at, /** @type {any[][]} */ rows) => ({
+        id: rows.every((other, k) => Number(other[7]) > 0 && (k === at || other[7] !== row[7])) ? Number(row[7]) : at + 1,
         level: String(row[0]),
         stage: row[1],
         call: row[2],
@@ -45,7 +45,7 @@ export function readAddress(hash, model) {
         grow: Number(row[5]) || 1,
         from: index(row[6], stages.length) ? row[6] : -1,
       }));
-    values.focus = index(kept.focus, values.panes?.length ?? 0) ? kept.focus + 1 : 1;
+    values.focus = (values.panes?.[kept.focus] ?? values.panes?.[0])?.id ?? 1;
   }
   if (Array.isArray(kept.pins)) {
     const pins = kept.pins.map((/** @type {any} */ pin) => {
@@ -70,24 +70,49 @@ export function readAddress(hash, model) {
 }
 
 /**
- * Keep the address as the state is: at once, but in a row of changes only so often as browsers allow.
+ * Keep the address as the state is, and the state as Back and Forward want it.
+ *
+ * Another pin, pane, stage, call or tab is a step of the browser's history; scrolling and sizes are none. In a row of
+ * changes the address is written only so often as browsers allow.
  * @param {State} state
+ * @param {SessionModel} model
  */
-export function keepAddress(state) {
+export function keepAddress(state, model) {
   let timer = 0;
-  let again = false;
+  let waiting = false;
+  let shown = placeOf(state);
   const write = () => {
-    again = false;
-    history.replaceState(null, "", `#${encode(JSON.stringify(kept(state)))}`);
+    waiting = false;
+    const place = placeOf(state);
+    const address = `#${encode(JSON.stringify(kept(state)))}`;
+    if (place === shown) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    shown = place;
     timer = setTimeout(() => {
       timer = 0;
-      if (again) write();
+      if (waiting) write();
     }, DELAY);
   };
   state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter"], () => {
-    if (timer === 0) write();
-    else again = true;
+    if (state.restoring || waiting) return;
+    waiting = true;
+    // What one action changes is one step.
+    if (timer === 0) queueMicrotask(() => waiting && timer === 0 && write());
   });
+  addEventListener("popstate", () => {
+    clearTimeout(timer);
+    timer = 0;
+    waiting = false;
+    const values = readAddress(location.hash, model);
+    if (values.panes?.length) state.restore(values);
+    shown = placeOf(state);
+  });
+}
+
+/** What makes a state another place than before. @param {State} state */
+function placeOf(state) {
+  const { program, panes, pins, dock } = kept(state);
+  return JSON.stringify([program, panes.map(([level, stage, call, , , , from]) => [level, stage, call, from]), pins, dock]);
 }
 
 /** @param {State} state */
@@ -103,6 +128,7 @@ function kept(state) {
       pane.wrap ? 1 : 0,
       Number(pane.grow.toFixed(3)),
       pane.from ?? -1,
+      pane.id,
     ]),
     focus: panes.findIndex((pane) => pane.id === state.get("focus")),
     pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),

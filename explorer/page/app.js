@@ -3,6 +3,7 @@
 import { Actions } from "whence/actions";
 import { programCalls } from "whence/heat";
 import { MOST_PANES, kindOf } from "whence/kinds";
+import { positionOf } from "whence/navigate";
 import { paneOfLevel } from "whence/picker";
 import { State } from "whence/state";
 
@@ -36,7 +37,14 @@ export function createApp(model, page) {
     pin(rows, slot = 0, at = null) {
       const [a, b] = state.get("pins");
       const pin = marked(rows, at);
-      state.set({ pins: slot === 0 ? [pin, b] : [a, pin] });
+      state.set({ pins: slot === 0 ? [pin, b] : [a, pin], newest: slot });
+    },
+    pinCall(call, slot = 0) {
+      app.pin(model.layersOfCall(call), slot, positionOf(model, call));
+    },
+    newest() {
+      const pins = state.get("pins");
+      return pins[state.get("newest")] ?? pins[0] ?? pins[1];
     },
     unpin() {
       if (state.get("pins").some(Boolean)) state.set({ pins: [null, null] });

@@ -18,7 +18,7 @@ const LISTS = [
   "memory",
   "tensors",
 ];
-const TABLES = ["layers", "ops", "events"];
+const TABLES = ["layers", "ops", "events", "leads"];
 
 /**
  * Raise an error that says in one sentence what is wrong with the head of a session.

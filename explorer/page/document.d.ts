@@ -325,6 +325,19 @@ export interface Schedule {
   frames: Frame[];
 }
 
+/** The calls that serve each layer, those with most of it first, and the line of each level to begin at. Lines are those of the last stage of a level in the call's kernel. */
+export interface Leads {
+  layer: number[];
+  call: number[];
+  /** Seconds of a run; where these were not measured, operations and bytes, estimated. */
+  weight: number[];
+  te: number[];
+  schedule: number[];
+  tir: number[];
+  llvm: number[];
+  asm: number[];
+}
+
 /** The samples of a stage's lines, per call. */
 export interface LineTimes {
   call: number;
@@ -442,6 +455,7 @@ export interface Session {
   events: Events;
   graphs: Graph[];
   schedules: Schedule[];
+  leads: Leads;
   times: Times[];
   memory: Memory[];
   tensors: Tensors[];

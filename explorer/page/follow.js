@@ -1,11 +1,10 @@
-// Panes follow a new pin, where their kernel has nothing of it, and another program.
+// Panes follow a new pin to its kernel, and another program.
 
 import { paneOfLevel } from "whence/picker";
-import { callsServing } from "whence/trace";
+import { callOf } from "whence/navigate";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Mark} Mark */
-/** @typedef {import("whence/types").Pane} Pane */
 
 /** @param {App} app */
 export function followPins(app) {
@@ -15,6 +14,7 @@ export function followPins(app) {
     const [newA, newB] = state.get("pins");
     const [oldA, oldB] = [a, b];
     [a, b] = [newA, newB];
+    if (state.restoring) return;
     if (newA && newA !== oldA) follow(app, newA, null);
     // What shows A goes on showing it.
     else if (newB && newB !== oldB) follow(app, newB, newA);
@@ -25,6 +25,7 @@ export function followPins(app) {
 export function followProgram(app) {
   const { model, state } = app;
   state.on("program", () => {
+    if (state.restoring) return;
     const program = state.get("program");
     const panes = state.get("panes").map((pane) => {
       const stage = model.document.stages[pane.stage];
@@ -36,24 +37,22 @@ export function followProgram(app) {
 }
 
 /**
+ * Have panes of kernels show the call that a pin leads to.
  * @param {App} app
  * @param {Mark} pin
  * @param {Mark | null} other whose panes stay
  */
 function follow({ model, state }, pin, other) {
-  const calls = callsServing(model, pin.rows, state.get("program"));
-  const at = pin.at?.call ?? -1;
-  const target = calls.includes(at) ? at : (calls[0] ?? -1);
-  const kernel = model.document.calls[target]?.kernel ?? -1;
+  const call = callOf(model, pin, state.get("program"));
+  const kernel = model.document.calls[call]?.kernel ?? -1;
   if (kernel < 0) return;
-  /** @type {(pane: Pane, mark: Mark) => boolean} */
-  const shows = (pane, mark) => model.valuesMeeting(pane.stage, mark.rows, pane.call).length > 0;
   const panes = state.get("panes").map((pane) => {
-    if (pane.stage < 0 || model.stageRow(pane.stage).kernel < 0) return pane;
-    if (pane.stage === pin.at?.stage || shows(pane, pin) || (other && shows(pane, other))) return pane;
+    const shown = pane.stage < 0 ? -1 : model.stageRow(pane.stage).kernel;
+    if (shown < 0 || (other && model.valuesMeeting(pane.stage, other.rows, pane.call).length > 0)) return pane;
+    const only = model.callsOf(kernel).length > 1 ? call : -1;
+    if (shown === kernel) return pane.call === only || pane.stage === pin.at?.stage ? pane : { ...pane, call: only };
     const stage = model.lastStage(pane.level, kernel);
-    if (stage < 0) return pane;
-    return { ...pane, stage, call: model.callsOf(kernel).length > 1 ? target : -1, top: 0 };
+    return stage < 0 ? pane : { ...pane, stage, call: only, top: 0 };
   });
   state.set({ panes });
 }

@@ -2,7 +2,8 @@
 
 import { fill, h } from "whence/dom";
 import { allDocks } from "whence/dock";
-import { callsServing, loopsOf, secondsOf, traceCall, traceProgram } from "whence/trace";
+import { KERNEL_LEVELS, callOf, positionOf, servingCalls } from "whence/navigate";
+import { loopsOf, secondsOf, trace } from "whence/trace";
 import { count, duration, isFrameOp, opName, shortSymbol, some } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
@@ -18,8 +19,6 @@ const NOUNS = { te: "te line", tir: "tir line", llvm: "llvm line", asm: "instruc
 
 export class Lineage {
   #turn = 0;
-  /** The chosen call of each pin; -1 for the first that serves it. */
-  #calls = [-1, -1];
 
   /**
    * @param {App} app
@@ -30,10 +29,7 @@ export class Lineage {
     this.strips = h("div", { class: "strips" });
     this.told = h("p", { class: "unseen", role: "status", "aria-live": "polite", "data-test": "told" });
     fill(element, this.strips, this.told);
-    app.state.on(["pins", "program"], () => {
-      this.#calls = [-1, -1];
-      void this.update(true);
-    });
+    app.state.on(["pins", "program"], () => void this.update(true));
     void this.update(false);
   }
 
@@ -57,15 +53,11 @@ export class Lineage {
   async #strip(pin, slot) {
     const { app } = this;
     const { model, state } = app;
-    const program = state.get("program");
-    const calls = callsServing(model, pin.rows, program);
-    const wanted = this.#calls[slot] ?? -1;
-    const call = [wanted, pin.at?.call ?? -1].find((candidate) => calls.includes(candidate)) ?? calls[0] ?? -1;
-    const steps = [
-      ...(await traceProgram(model, pin, program)),
-      ...(call < 0 ? [] : await traceCall(model, pin, call)),
-    ];
-    const crumbs = await this.#crumbs(pin, steps, calls, call);
+    const calls = servingCalls(model, pin.rows, state.get("program"));
+    const call = callOf(model, pin, state.get("program"));
+    const program = model.document.calls[call]?.program ?? state.get("program");
+    const steps = await trace(model, pin, ["model", "relay", ...KERNEL_LEVELS], program, call);
+    const crumbs = await this.#crumbs(pin, steps, program, calls, call);
     const letter = LETTERS[slot] ?? "";
     const close = h(
       "button",
@@ -79,7 +71,7 @@ export class Lineage {
       "×",
     );
     const items = crumbs.map((crumb) => h("li", {}, this.#button(crumb)));
-    if (calls.length > 1) items.splice(3, 0, h("li", {}, this.#chooser(slot, calls, call)));
+    if (calls.length > 1) items.splice(3, 0, h("li", {}, this.#chooser(slot, pin, calls, call)));
     const element = h(
       "div",
       { class: "strip", "data-letter": letter, "data-test": "lineage" },
@@ -93,13 +85,13 @@ export class Lineage {
   /**
    * @param {Mark} pin
    * @param {Step[]} steps
+   * @param {number} program
    * @param {number[]} calls
    * @param {number} call
    * @returns {Promise<Crumb[]>}
    */
-  async #crumbs(pin, steps, calls, call) {
-    const { model, state } = this.app;
-    const program = state.get("program");
+  async #crumbs(pin, steps, program, calls, call) {
+    const { model } = this.app;
     /** @type {(level: string) => Step | undefined} */
     const of = (level) => steps.find((step) => step.level === level);
     /** @type {(step: Step | undefined, text: string, title: string) => Crumb} */
@@ -129,6 +121,11 @@ export class Lineage {
       const title = `${count(calls.length, "call")} of kernels serve this; ${kernel.compiler ? `run by ${kernel.compiler}` : "code of ours"}`;
       crumbs.push({ ...crumb(tir, shortSymbol(kernel.symbol), `${kernel.symbol}\n${title}`), test: "kernel" });
     }
+    const ofCall = kernel ? secondsOf(model, pin.rows, program, call) : null;
+    if (ofCall) {
+      const title = `the part of these layers in ${model.document.calls[call]?.name ?? ""}, and all of it`;
+      crumbs.push({ text: partOf(ofCall), title, test: "call-time", go: this.#dock("time", "timeline") });
+    }
     for (const level of Object.keys(NOUNS)) {
       const step = of(level);
       if (!step) continue;
@@ -138,25 +135,21 @@ export class Lineage {
       );
       if (step === tir && step.count > 0) {
         const loops = await loopsOf(model, pin, step);
-        if (loops.length > 0)
-          crumbs.push({
-            text: count(loops.length, "loop"),
-            title: "loops that serve it",
-            test: "loops",
-            go: () => this.app.open(step.stage, loops[0], call),
-          });
+        const go = () => this.app.open(step.stage, loops.line, call);
+        if (loops.count > 0)
+          crumbs.push({ text: count(loops.count, "loop"), title: "loops that serve it", test: "loops", go });
       }
     }
     const seconds = secondsOf(model, pin.rows, program);
-    const dock = allDocks().find(({ id }) => id === "time" || id === "timeline");
-    if (seconds >= 0)
-      crumbs.push({
-        text: duration(seconds),
-        title: "CPU time of the layers in a run",
-        test: "time",
-        go: dock ? () => this.app.openDock(dock.id) : null,
-      });
+    const title = "CPU time of the layers in a run";
+    if (seconds) crumbs.push({ text: duration(seconds.part), title, test: "time", go: this.#dock("time", "timeline") });
     return crumbs;
+  }
+
+  /** @param {string[]} ids the first of these docks that there is @returns {(() => void) | null} what opens it */
+  #dock(...ids) {
+    const dock = allDocks().find(({ id, enabled }) => ids.includes(id) && (enabled?.(this.app) ?? true));
+    return dock ? () => this.app.openDock(dock.id) : null;
   }
 
   /** @param {Crumb} crumb */
@@ -167,17 +160,20 @@ export class Lineage {
 
   /**
    * @param {number} slot
+   * @param {Mark} pin
    * @param {number[]} calls
    * @param {number} call
    */
-  #chooser(slot, calls, call) {
-    const { model } = this.app;
-    const options = calls.map((number) =>
-      h("option", { value: number, selected: number === call }, model.document.calls[number]?.name ?? ""),
-    );
+  #chooser(slot, pin, calls, call) {
+    const { model, pin: pinned } = this.app;
+    const options = calls.map((number) => {
+      const { name = "", program = 0 } = model.document.calls[number] ?? {};
+      const seconds = secondsOf(model, pin.rows, program, number);
+      return h("option", { value: number, selected: number === call }, seconds ? `${name}: ${partOf(seconds)}` : name);
+    });
     const pick = (/** @type {Event} */ event) => {
-      if (event.target instanceof HTMLSelectElement) this.#calls[slot] = Number(event.target.value);
-      void this.update(false);
+      const number = event.target instanceof HTMLSelectElement ? Number(event.target.value) : -1;
+      pinned(pin.rows, slot === 0 ? 0 : 1, positionOf(model, number, pin.rows));
     };
     return h(
       "select",
@@ -191,4 +187,11 @@ export class Lineage {
     const [a, b] = this.app.state.get("pins");
     this.app.state.set({ pins: slot === 0 ? [null, b] : [a, null] });
   }
+}
+
+/** `7.5 of 7.63 ms` @param {{part: number, all: number}} seconds */
+function partOf({ part, all }) {
+  const [whole, unit = ""] = duration(all).split(" ");
+  const scale = Number(whole) > 0 ? all / Number(whole) : 1;
+  return `${Number((part / scale).toPrecision(3))} of ${whole} ${unit}`;
 }

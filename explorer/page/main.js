@@ -43,18 +43,15 @@ async function start() {
   shellActions(app);
   viewActions(app);
   const kept = readAddress(location.hash, model);
-  app.state.set({
-    ...kept,
-    panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth),
-    focus: kept.focus ?? 1,
-  });
+  if (kept.panes?.length) app.state.restore(kept);
+  else app.state.set({ ...kept, panes: firstPanes(app, innerWidth), focus: 1 });
   followPins(app);
   followProgram(app);
   keepTheme(app);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);
   new DockBar(app, frame.dock);
-  keepAddress(app.state);
+  keepAddress(app.state, model);
   if (api.served) jobs.follow(app);
   document.addEventListener("keydown", (event) => app.actions.press(event, app));
   document.title = `${model.document.made_by.model} - Whence`;

@@ -33,6 +33,12 @@ export class SessionModel extends Texts {
     return sets;
   }
 
+  /** @param {number} call @returns {readonly number[]} */
+  layersOfCall(call) {
+    const { calls, sets } = this.document;
+    return sets[calls[call]?.set ?? 0] ?? [];
+  }
+
   /** @param {number} kernel */
   callsOf(kernel) {
     if (!this.#callsOfKernel) {

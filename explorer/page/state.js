@@ -10,6 +10,7 @@ export function initialValues() {
     panes: [],
     focus: 0,
     pins: [null, null],
+    newest: 0,
     hover: null,
     heat: "off",
     dock: "",
@@ -24,6 +25,8 @@ export class State {
   #values = initialValues();
   /** @type {Set<{keys: Key[], callback: () => void}>} */
   #listeners = new Set();
+  /** True while the state of an address is put back: nothing follows the changes. */
+  restoring = false;
 
   /**
    * @template {Key} Name
@@ -44,6 +47,19 @@ export class State {
     this.#values = { ...this.#values, ...changes };
     for (const listener of [...this.#listeners]) {
       if (listener.keys.some((key) => keys.includes(key))) listener.callback();
+    }
+  }
+
+  /**
+   * Put values back as they were before.
+   * @param {Partial<Values>} values
+   */
+  restore(values) {
+    this.restoring = true;
+    try {
+      this.set(values);
+    } finally {
+      this.restoring = false;
     }
   }
 

@@ -1,7 +1,8 @@
 // The trace of a pin: what serves its layers at each level, from the model to machine code and time.
 
-import { kin } from "whence/links";
 import { programCalls } from "whence/heat";
+import { kin } from "whence/links";
+import { lineOf, loopAround, loopsIn, stageOf } from "whence/navigate";
 
 /** @typedef {import("whence/session").SessionModel} SessionModel */
 /** @typedef {import("whence/types").Mark} Mark */
@@ -12,70 +13,41 @@ import { programCalls } from "whence/heat";
  * @property {number} stage
  * @property {number} call
  * @property {number} count lines
- * @property {number} line the first, from 0; -1 for none
+ * @property {number} line the one to begin at, from 0; -1 for none
  * @property {string[]} names names of ops, or of what the lines say
  * @property {number} inferred the number of lines whose link is not exact
  */
 
-const KERNEL_LEVELS = ["te", "schedule", "tir", "llvm", "asm"];
-const LOOP = /^\s*(?:for\b|.*\bscf\.for\b|.*\bfor \w+ in\b|.*tir\.for\b)/;
-
 /**
- * Return the calls of a program that serve layers, in order.
- * @param {SessionModel} model
- * @param {readonly number[]} rows
- * @param {number} program
- */
-export function callsServing(model, rows, program) {
-  const meeting = model.setsMeeting(rows);
-  const { calls } = model.document;
-  return programCalls(model, program).filter((number) => {
-    const call = calls[number];
-    return call && (meeting.has(call.set) || call.layers.some((set) => meeting.has(set)));
-  });
-}
-
-/**
- * Return what serves a mark in the model and in relay.
+ * Return what serves a mark at some levels; below relay in the kernel of a call.
  * @param {SessionModel} model
  * @param {Mark} mark
+ * @param {readonly string[]} levels
  * @param {number} program
- * @returns {Promise<Step[]>}
- */
-export async function traceProgram(model, mark, program) {
-  const source = model.document.layers.source[mark.rows[0] ?? -1] ?? 0;
-  const stages = [model.document.sources[source]?.stage ?? -1, model.lastStage("relay", -1, program)];
-  return Promise.all(stages.filter((stage) => stage >= 0).map((stage) => step(model, mark, stage, -1)));
-}
-
-/**
- * Return what serves a mark in the kernel of a call, level by level.
- * @param {SessionModel} model
- * @param {Mark} mark
  * @param {number} call
  * @returns {Promise<Step[]>}
  */
-export async function traceCall(model, mark, call) {
-  const kernel = model.document.calls[call]?.kernel ?? -1;
-  const stages = KERNEL_LEVELS.map((level) => model.lastStage(level, kernel)).filter((stage) => stage >= 0);
-  return Promise.all(stages.map((stage) => step(model, mark, stage, call)));
+export async function trace(model, mark, levels, program, call) {
+  const stages = levels.map((level) => stageOf(model, mark, level, program, call)).filter((stage) => stage >= 0);
+  return Promise.all(stages.map((stage) => step(model, mark, stage, model.stageRow(stage).kernel < 0 ? -1 : call)));
 }
 
 /**
- * Return the loops of tir around and in the lines of a mark: the lines that begin one.
+ * Return how many loops of tir are around and in the lines of a mark, and the line of the innermost to begin at.
  * @param {SessionModel} model
  * @param {Mark} mark
  * @param {Step} tir
- * @returns {Promise<number[]>} lines, from 0
  */
 export async function loopsOf(model, mark, tir) {
   const { lines } = await model.stage(tir.stage);
-  const own = kin(model, mark, tir.stage, tir.call).lines();
-  return [...own].filter((line) => LOOP.test(lines[line] ?? ""));
+  const loops = loopsIn(lines, kin(model, mark, tir.stage, tir.call).lines());
+  const around = loopAround(lines, tir.line);
+  return { count: loops.length, line: loops.includes(around) ? around : (loops[0] ?? -1) };
 }
 
 /**
- * Return the seconds of layers in a run of a program, or in one call of it; -1 where nothing was measured.
+ * Return the seconds of layers in a run of a program, or in one call of it, and those of the run or the call; null
+ * where nothing was measured.
  * @param {SessionModel} model
  * @param {readonly number[]} rows
  * @param {number} program
@@ -83,10 +55,12 @@ export async function loopsOf(model, mark, tir) {
  */
 export function secondsOf(model, rows, program, call = -1) {
   const times = model.document.times.find((candidate) => candidate.program === program);
-  if (!times) return -1;
-  const parts = call < 0 ? times.layers : (times.parts[programCalls(model, program).indexOf(call)] ?? []);
+  if (!times) return null;
+  const position = programCalls(model, program).indexOf(call);
+  const parts = call < 0 ? times.layers : (times.parts[position] ?? []);
   const wanted = new Set(rows);
-  return parts.reduce((sum, [row, seconds]) => (wanted.has(row) ? sum + seconds : sum), 0);
+  const part = parts.reduce((sum, [row, seconds]) => (wanted.has(row) ? sum + seconds : sum), 0);
+  return { part, all: call < 0 ? times.calls.reduce((sum, seconds) => sum + seconds, 0) : (times.calls[position] ?? 0) };
 }
 
 /**
@@ -112,7 +86,7 @@ async function step(model, mark, stage, call) {
     stage,
     call,
     count: lines.length,
-    line: lines[0] ?? -1,
+    line: lineOf(model, mark, stage, call),
     names: [...names],
     inferred,
   };

@@ -102,6 +102,8 @@ export interface Values {
   /** The id of the pane that keys act on. */
   focus: number;
   pins: [Mark | null, Mark | null];
+  /** The pin that panes bring into view. */
+  newest: Slot;
   hover: Mark | null;
   heat: Heat;
   /** The id of the tab that is open; "" for none. */
@@ -146,6 +148,10 @@ export interface App {
   actions: Actions;
   /** Pin layers as A (slot 0) or B (slot 1). */
   pin(rows: readonly number[], slot?: Slot, at?: At | null): void;
+  /** Pin the layers of a call, in that call. */
+  pinCall(call: number, slot?: Slot): void;
+  /** The pin that was set last. */
+  newest(): Mark | null;
   unpin(): void;
   /** Light up the kin of layers, or of nothing. */
   hover(rows: readonly number[] | null, at?: At | null): void;

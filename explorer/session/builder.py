@@ -27,6 +27,7 @@ from .document import (
     Source,
     Stage,
 )
+from .leads import add_leads
 from .text import runs_of
 
 _KINDS = {".onnx": "onnx", ".tflite": "tflite", ".relay": "relay", ".mlir": "mlir", ".tar": "tar"}
@@ -57,6 +58,8 @@ class Builder:
             graphs=[],
             schedules=[],
         )
+        self.work: dict[int, dict[int, float]] = {}
+        """Call -> layer -> operations and bytes of it in the call, estimated."""
         self._layers: dict[LocationAttr, int] = {}
         self._of_leaf: dict[int, tuple[LocationAttr, int]] = {}
         """By identity, as hashing a location costs more than the rest; holding it keeps its identity from reuse."""
@@ -205,7 +208,7 @@ class Builder:
         return Diff(*([self.op(number) for number in numbers] for numbers in (new, gone, changed, moved)))
 
     def finish(self) -> Session:
-        """List the layers of each source, and return the session."""
+        """List the layers of each source, and where each leads; return the session."""
         layers = self.session.layers
         for index, source in enumerate(self.session.sources):
             rows = [row for row, of in enumerate(layers.source) if of == index and layers.kind[row] == "layer"]
@@ -213,4 +216,5 @@ class Builder:
             lines = [f"{layers.ordinal[row]} {layers.type[row] or '?'} {shown(layers.name[row])}" for row in rows]
             sets = [self.set_of_rows([row]) for row in rows]
             source.stage = self.text_stage("layers", "model", -1, -1, lines or [""], sets or [-1])
+        add_leads(self.session, self.work)
         return self.session

@@ -21,6 +21,7 @@ from ...support.errors import FrontendError, expectation
 from ...support.names import shown
 from .check_texts import Refuse, check_texts
 from .document import BINS, SAMPLE, Session
+from .leads import LEVELS
 from .ranges import Least, ranges, tables
 
 
@@ -54,6 +55,7 @@ def check(session: Session, title: str = "session") -> None:
     _check_calls(session, refuse)
     _check_measured(session, refuse)
     check_texts(session, refuse)
+    _check_leads(session, refuse)
 
 
 def _steps(path: str) -> list[str]:
@@ -151,6 +153,15 @@ def _check_calls(session: Session, refuse: Refuse) -> None:
         for name, column in (("first", memory.first), ("last", memory.last)):
             if max(column, default=0) > calls[memory.program]:
                 raise refuse(f"memory[{number}].{name}", f"one of {calls[memory.program]} calls", max(column))
+
+
+def _check_leads(session: Session, refuse: Refuse) -> None:
+    for level in LEVELS:
+        for row, (line, call) in enumerate(zip(getattr(session.leads, level), session.leads.call, strict=True)):
+            stages = [session.stages[stage] for stage in session.kernels[session.calls[call].kernel].stages]
+            most = next((stage.lines for stage in reversed(stages) if stage.level == level), 0)
+            if line > most:
+                raise refuse(f"leads.{level}[{row}]", f"one of {most} lines", line)
 
 
 def _check_measured(session: Session, refuse: Refuse) -> None:

@@ -163,6 +163,24 @@ class Call:
 
 
 @dataclass
+class Leads(Columns):
+    """The calls that serve each layer, those with most of it first, and the line of each level to begin at.
+
+    Lines are those of the last stage of a level in the call's kernel.
+    """
+
+    layer: list[LayerRow] = field(default_factory=list[int])
+    call: list[CallRow] = field(default_factory=list[int])
+    weight: list[Amount] = field(default_factory=list[float])
+    """Seconds of a run; where these were not measured, operations and bytes, estimated."""
+    te: list[Count] = field(default_factory=list[int])
+    schedule: list[Count] = field(default_factory=list[int])
+    tir: list[Count] = field(default_factory=list[int])
+    llvm: list[Count] = field(default_factory=list[int])
+    asm: list[Count] = field(default_factory=list[int])
+
+
+@dataclass
 class Diff:
     """The ops of a stage against those of its `Stage.before`, by identity; of gone ops and others the rows."""
 
@@ -445,6 +463,7 @@ class Session:
     events: Events
     graphs: list[Graph]
     schedules: list[Schedule]
+    leads: Leads = field(default_factory=Leads)
     times: list[Times] = field(default_factory=list[Times])
     memory: list[Memory] = field(default_factory=list[Memory])
     tensors: list[Tensors] = field(default_factory=list[Tensors])

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from ...planning.artifact import Artifact, Snapshot
 from ...provenance.ledger import Ledger
 from ..code import compiler_of, kernel_of, work_of
-from ..layers import functions
+from ..layers import functions, owners
 from ..open_memory import at_sizes
 from ..results import imported_values
+from ..times import shares
 from .builder import Builder
 from .courses import add_course
 from .document import Call, Program
@@ -65,10 +66,15 @@ def record_program(
         tuned = applied.about if applied is not None else ""
         add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), seen, tuned)
     calls = range(len(session.calls), len(session.calls) + len(artifact.calls))
-    for call in artifact.calls:
+    owner = owners(artifact)
+    for number, call in zip(calls, artifact.calls, strict=True):
         layers = [builder.set_of(layer) for layer in call.layers]
         work = work_of(artifact, call)
         flops, moved = sum(flops for flops, _ in work), sum(moved for _, moved in work)
+        parts = shares(artifact, call, owner).items()
+        builder.work[number] = {
+            builder.layer(layer.leaf): share * (flops + moved) for layer, share in parts if layer is not None
+        }
         location = builder.set_of(call.location)
         session.calls.append(
             Call(

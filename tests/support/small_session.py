@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from whence.explorer.session import document as d
 from whence.explorer.session import films as f
+from whence.explorer.session.leads import add_leads
 
 
 def below(name: str, level: d.Level, texts: list[str], sets: d.Runs, ops: d.Runs | None = None) -> d.Stage:
@@ -190,7 +191,7 @@ def small_session() -> d.Session:
         [1e-4, 1e-4],
     )
     compared = d.ComparedLayer("block/conv1", 0, 0, (0.0015, 0.003), (2, 4), (16, 32), -1.0)
-    return d.Session(
+    session = d.Session(
         d.VERSION,
         made_by,
         [d.Source("m.onnx", "onnx", 0, 0)],
@@ -205,8 +206,11 @@ def small_session() -> d.Session:
         events,
         [d.Graph("m.onnx", "model", -1, nodes, edges)],
         [film],
+        d.Leads(),
         [times],
         [memory],
         [tensors],
         d.Comparison(made_by, [compared]),
     )
+    add_leads(session, {})
+    return session

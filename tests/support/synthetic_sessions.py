@@ -23,6 +23,7 @@ from whence.explorer.session.document import (
     Source,
     Stage,
 )
+from whence.explorer.session.leads import add_leads
 
 _LAYERS_OF_A_LINE = 2
 _RUN = 7
@@ -48,7 +49,7 @@ def session(lines: int, layers: int = 1000, seed: int = 0) -> Session:
         *(_stage(level, lines, [*_runs(rng, lines, layers)], _ops(lines), 0) for level in _KERNEL_LEVELS),
     ]
     everything = sets.index([0])
-    return Session(
+    result = Session(
         whence_session=VERSION,
         made_by=MadeBy("0", "", "synthetic.onnx", "", "x86_64", 3, 1, "", {}, 1.0, []),
         sources=[Source("synthetic.onnx", "onnx", 0, -1)],
@@ -64,6 +65,8 @@ def session(lines: int, layers: int = 1000, seed: int = 0) -> Session:
         graphs=[],
         schedules=[],
     )
+    add_leads(result, {})
+    return result
 
 
 def with_graph(nodes: int, seed: int = 0) -> Session:

@@ -4,7 +4,7 @@ import { ABOVE, BELOW, LEFT, paint } from "whence/data/paint";
 import { h, mark } from "whence/dom";
 
 /** @typedef {import("whence/types").App} App */
-/** @typedef {{x: number, until: number, y: number, top: number, rows: readonly number[], label: string, about: string}} Box */
+/** @typedef {{x: number, until: number, y: number, top: number, rows: readonly number[], label: string, about: string, call?: number}} Box */
 /** @typedef {{at: number, text: string}} Tick */
 /**
  * @typedef {object} Drawing
@@ -91,8 +91,9 @@ export class Plot {
    * @param {boolean} second
    */
   #pin(number, second) {
-    const rows = this.drawing.boxes[number]?.rows ?? [];
-    if (rows.length > 0) this.app.pin(rows, second ? 1 : 0);
+    const { rows = [], call = -1 } = this.drawing.boxes[number] ?? {};
+    if (call >= 0 && rows.length > 0) this.app.pinCall(call, second ? 1 : 0);
+    else if (rows.length > 0) this.app.pin(rows, second ? 1 : 0);
   }
 
   /** @param {KeyboardEvent} event */

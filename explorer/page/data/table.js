@@ -25,6 +25,7 @@ const MOST = 400;
  * @property {Column<Row>[]} columns
  * @property {readonly Row[]} rows in the order to begin with
  * @property {(row: Row) => readonly number[]} layers the layers that a row stands for
+ * @property {(row: Row) => number} [call] the call that a row stands for
  * @property {(row: Row) => string} [kind] a class of a row, such as `departs`
  */
 
@@ -131,7 +132,9 @@ export class RowTable {
   #pin(event, second) {
     const shown = this.#shown[this.#at(event)];
     const layers = shown ? this.about.layers(shown.row) : [];
-    if (layers.length > 0) this.app.pin(layers, second ? 1 : 0);
+    if (!shown || layers.length === 0) return;
+    if (this.about.call) this.app.pinCall(this.about.call(shown.row), second ? 1 : 0);
+    else this.app.pin(layers, second ? 1 : 0);
   }
 
   /** @param {Event} event */

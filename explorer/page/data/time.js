@@ -124,6 +124,7 @@ function calls(app, times) {
     caption: "Time of kernel calls",
     rows,
     layers: ({ number }) => of(number),
+    call: ({ number }) => number,
     columns: [
       { title: "call", cell: ({ number }) => session.calls[number]?.name ?? "", key: ({ number }) => session.calls[number]?.name ?? "" },
       { title: "kernel", cell: ({ number }) => shortSymbol(session.kernels[session.calls[number]?.kernel ?? -1]?.symbol ?? "") },

@@ -41,7 +41,7 @@ function drawing(app, timeline, threads, until) {
     const [begin = 0, end = 0, thread = 0] = [timeline.begin[at], timeline.end[at], timeline.thread[at]];
     const rows = sets[call?.set ?? 0] ?? [];
     const about = `${duration(end - begin)} on thread ${thread}, from ${duration(begin)} on; kernel ${shortSymbol(kernels[call?.kernel ?? -1]?.symbol ?? "")}`;
-    return { x: begin, until: end, y: thread, top: thread + SHARE, rows, label: app.model.label(rows, call?.name), about };
+    return { x: begin, until: end, y: thread, top: thread + SHARE, rows, label: app.model.label(rows, call?.name), about, call: number };
   });
   return {
     name: "timeline-plot",

@@ -3,6 +3,7 @@
 import { classOf } from "whence/colours";
 import { fill, h, mark } from "whence/dom";
 import { compared, folded, nextDifference } from "whence/diff/rows";
+import { lineOf } from "whence/navigate";
 import { Geometry, ROW } from "whence/text/geometry";
 import { tokens } from "whence/text/tokens";
 import { TextWindow } from "whence/text/window";
@@ -57,7 +58,8 @@ export class DiffPane {
     this.message = h("p", { class: "message", role: "status" });
     this.element = h("div", { class: "diff-frame" }, head, this.grid, this.slide, this.message);
     element.append(this.element);
-    this.off = app.state.on(["hover", "pins"], () => this.window.redress());
+    const off = [app.state.on(["hover", "pins"], () => this.window.redress()), app.state.on("pins", () => this.#toPinned())];
+    this.off = () => off.forEach((end) => end());
     void this.#load();
   }
 
@@ -194,6 +196,17 @@ export class DiffPane {
     this.#cursor = k;
     this.window.keep(k);
     this.window.redress();
+  }
+
+  /** Bring the row that the newest pin leads to into view. */
+  #toPinned() {
+    const { model, state } = this.app;
+    const pin = this.app.newest();
+    const { stage, from = -1 } = this.pane;
+    if (!pin || !this.#rows.length || state.restoring) return;
+    const [left, right] = [from, stage].map((number) => lineOf(model, pin, number, -1));
+    const k = this.#rows.findIndex((row) => row.kind !== "fold" && ((right >= 0 && row.right === right) || (left >= 0 && row.left === left)));
+    if (k >= 0) this.window.reveal(k);
   }
 
   focus() {

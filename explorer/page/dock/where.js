@@ -3,7 +3,8 @@
 import { eventTable, layerButtons, stageButton } from "whence/dock/events";
 import { fill, h } from "whence/dom";
 import { History } from "whence/history";
-import { callsServing, secondsOf, traceCall, traceProgram } from "whence/trace";
+import { KERNEL_LEVELS, servingCalls } from "whence/navigate";
+import { secondsOf, trace } from "whence/trace";
 import { count, duration, opName, shortSymbol, some } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
@@ -11,7 +12,6 @@ import { count, duration, opName, shortSymbol, some } from "whence/words";
 /** @typedef {import("whence/trace").Step} Step */
 
 const MOST_CALLS = 20;
-const LEVELS = ["te", "schedule", "tir", "llvm", "asm"];
 
 /** @type {import("whence/types").Dock} */
 export const where = { id: "where", title: "Where did it go?", create: (app, element) => new Where(app, element) };
@@ -55,8 +55,8 @@ class Where {
     const { model, state } = app;
     const program = state.get("program");
     const layers = { ...pin, at: null };
-    const [, relay] = await traceProgram(model, layers, program);
-    const calls = callsServing(model, pin.rows, program);
+    const calls = servingCalls(model, pin.rows, program);
+    const [relay] = await trace(model, layers, ["relay"], program, -1);
     const kept = relay && relay.count > 0;
     const alive = kept || calls.length > 0;
     const verdict = alive
@@ -74,8 +74,8 @@ class Where {
           ` and ${count(calls.length, "kernel call")} serve it.`,
         )
       : h("p", { class: "lost" }, "It vanished: no operator carries it after compilation.");
-    const rows = await Promise.all(calls.slice(0, MOST_CALLS).map((call) => this.#call(layers, call, program)));
-    const titles = ["call", ...LEVELS, "time", "kernel"];
+    const rows = await Promise.all(calls.slice(0, MOST_CALLS).map((call) => this.#call(layers, call)));
+    const titles = ["call", ...KERNEL_LEVELS, "time", "kernel"];
     const table = h(
       "table",
       {},
@@ -106,15 +106,15 @@ class Where {
   /**
    * @param {Mark} layers
    * @param {number} number
-   * @param {number} program
    */
-  async #call(layers, number, program) {
+  async #call(layers, number) {
     const { app } = this;
     const { calls, kernels } = app.model.document;
     const call = calls[number];
     const kernel = kernels[call?.kernel ?? -1];
-    const steps = await traceCall(app.model, layers, number);
-    const cells = LEVELS.map((level) => {
+    const program = call?.program ?? 0;
+    const steps = await trace(app.model, layers, KERNEL_LEVELS, program, number);
+    const cells = KERNEL_LEVELS.map((level) => {
       const step = steps.find((candidate) => candidate.level === level);
       return h("td", {}, step && step.count > 0 ? stageButton(app, step.stage, told(step), step.line, number) : "");
     });
@@ -124,7 +124,7 @@ class Where {
       {},
       h("td", {}, call?.name ?? ""),
       ...cells,
-      h("td", {}, seconds >= 0 ? duration(seconds) : ""),
+      h("td", {}, seconds ? duration(seconds.part) : ""),
       h("td", {}, kernel?.compiler ? `run by ${kernel.compiler}` : shortSymbol(kernel?.symbol ?? "")),
     );
   }

@@ -10,6 +10,7 @@ import { treePicture } from "whence/film/picture";
 import { comparedStages, ITERATION_TYPES, plainStages, sideOf } from "whence/film/rows";
 import { Strip } from "whence/film/strip";
 import { treeLines } from "whence/film/treetext";
+import { callOf, scheduleOf } from "whence/navigate";
 import { count, duration } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
@@ -33,6 +34,8 @@ export class ScheduleDock {
   /** @type {Film | null} */
   #film = null;
   #turn = 0;
+  /** The schedule that is shown or loaded; -1 for none. */
+  #number = -1;
   #frame = 0;
   /** The frame that the shown one is compared with; -1: the one before it. */
   #other = -1;
@@ -61,9 +64,19 @@ export class ScheduleDock {
     const bar = h("div", { class: "film-bar" }, this.kernels, this.strip.button, h("div", { class: "film-views", role: "group", "aria-label": "Diagram" }, ...this.tabs), h("label", {}, "against ", this.compare), legend);
     const body = h("div", { class: "film-body" }, this.picture, this.loops, this.chooser.element);
     fill(element, h("div", { class: "film", "data-test": "film" }, bar, this.strip.list, this.about, body));
-    this.#off = app.state.on(["panes", "focus"], () => this.update());
+    const off = [app.state.on(["panes", "focus"], () => this.update()), app.state.on("pins", () => this.#toPinned())];
+    this.#off = () => off.forEach((end) => end());
     this.#choose("tree");
-    this.update();
+    if (!this.#toPinned()) this.update();
+  }
+
+  /** Show the schedule of the kernel that the newest pin leads to; returns whether there is one. */
+  #toPinned() {
+    const { model, state } = this.app;
+    const pin = this.app.newest();
+    const number = pin ? scheduleOf(model, callOf(model, pin, state.get("program"))) : -1;
+    if (number >= 0 && this.#number !== number) void this.#load(number);
+    return number >= 0;
   }
 
   /** Show the schedule of the kernel in the focused pane, or where that has none the one that is shown. */
@@ -72,8 +85,8 @@ export class ScheduleDock {
     const { stage } = pane();
     const kernel = stage >= 0 ? model.stageRow(stage).kernel : -1;
     const wanted = kernel >= 0 ? (model.document.kernels[kernel]?.schedule ?? -1) : -1;
-    const number = wanted >= 0 ? wanted : (this.#film?.number ?? hottest(model.document));
-    if (this.#film?.number !== number) void this.#load(number);
+    const number = wanted >= 0 ? wanted : this.#number >= 0 ? this.#number : hottest(model.document);
+    if (this.#number !== number) void this.#load(number);
   }
 
   destroy() {
@@ -84,6 +97,7 @@ export class ScheduleDock {
   /** @param {number} number */
   async #load(number) {
     const turn = ++this.#turn;
+    this.#number = number;
     this.kernels.value = String(number);
     try {
       const frames = await this.app.api.schedule(number);

@@ -1,5 +1,7 @@
 // What part of a graph a canvas shows: the point of the graph in its left upper corner, and the zoom.
 
+import { reveal } from "whence/navigate";
+
 /** @typedef {import("whence/graph/grid").Box} Area */
 
 const LEAST = 0.02;
@@ -75,10 +77,11 @@ export class Camera {
     this.go((left + right) / 2 - width / 2 / zoom, (top + bottom) / 2 - height / 2 / zoom, zoom);
   }
 
-  /** Move an area into view where it is not. @param {Area} area */
-  reveal(area) {
-    const [left, top, right, bottom] = this.area();
-    if (area[0] < left || area[1] < top || area[2] > right || area[3] > bottom) this.center(area);
+  /** Move an area into view where it is not wholly there. @param {Area} area */
+  reveal([left, top, right, bottom]) {
+    const { width, height, zoom } = this;
+    const [x, y] = [reveal([left, right], [this.x, width / zoom]), reveal([top, bottom], [this.y, height / zoom])];
+    if (x !== this.x || y !== this.y) this.go(x, y, zoom);
   }
 
   /** Go somewhere in a few frames; at once for those who want no motion. @param {number} x @param {number} y @param {number} zoom */

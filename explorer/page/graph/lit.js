@@ -1,6 +1,7 @@
 // What of a graph is lit up: pinned items, those of the hovered layers, and heat.
 
 import { weightOfItems, weightOfNodes } from "whence/graph/heat";
+import { callOf } from "whence/navigate";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/graph/scene").Scene} Scene */
@@ -37,6 +38,18 @@ export function litOf({ state, model }, scene) {
     kin: items(state.get("hover")?.rows),
     heat: heats && most > 0 ? (k) => heats[k] / most : null,
   };
+}
+
+/** The item that the newest pin leads to: its call, else its node; -1 for none. @param {App} app @param {Scene} scene */
+export function pinnedItem({ model, state, newest }, scene) {
+  const pin = newest();
+  if (!pin) return -1;
+  const { nodes, level } = scene.graph;
+  const call = level === "calls" ? callOf(model, pin, state.get("program")) : -1;
+  const sets = model.setsMeeting(pin.rows);
+  const meeting = nodes.set.flatMap((set, node) => (sets.has(set) && scene.shows[node] >= 0 ? [node] : []));
+  const node = meeting.find((candidate) => call >= 0 && nodes.call[candidate] === call) ?? meeting.find((candidate) => nodes.kind[candidate] === "node") ?? meeting[0];
+  return node === undefined ? -1 : scene.shows[node];
 }
 
 /** The letters of the pins that an item has. @param {Lit} lit @param {number} k */

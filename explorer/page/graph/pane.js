@@ -2,10 +2,11 @@
 
 import { fill, h, mark } from "whence/dom";
 import { note } from "whence/marks";
+import { scheduleOf } from "whence/navigate";
 import { Camera } from "whence/graph/camera";
 import { finder } from "whence/graph/finder";
 import { Hand } from "whence/graph/hand";
-import { litOf, NOTHING } from "whence/graph/lit";
+import { litOf, NOTHING, pinnedItem } from "whence/graph/lit";
 import { coloursOf, paint } from "whence/graph/paint";
 import { sceneOf } from "whence/graph/scene";
 import { foldedAtFirst, openedTo, scopesOf } from "whence/graph/scopes";
@@ -104,6 +105,7 @@ export class GraphPane {
     await this.fold(foldedAtFirst(this.scopes));
     const { scene } = this;
     if (scene?.ids.length) this.camera.begin(scene.bounds, scene.at.x[0]);
+    this.#toPinned();
   }
 
   /** Fold these groups and no others. @param {Set<number>} folded @param {number} [keep] the id that stays where it is seen */
@@ -174,8 +176,10 @@ export class GraphPane {
   pin(item, slot) {
     const { scene, app } = this;
     if (!scene || item < 0) return;
-    const rows = scene.layers(app.model.document.sets, item);
-    if (rows.length) app.pin(rows, slot);
+    const call = scene.graph.nodes.call[scene.ids[item]] ?? -1;
+    if (call >= 0) app.pinCall(call, slot);
+    else if (scene.layers(app.model.document.sets, item).length) app.pin(scene.layers(app.model.document.sets, item), slot);
+    if (call >= 0 && scheduleOf(app.model, call) >= 0) app.openDock("schedule");
   }
 
   /** Show what the state lights up. */
@@ -189,12 +193,9 @@ export class GraphPane {
     this.recolour();
   }
 
-  /** Move a pinned item into view where none is. */
+  /** Bring the item that the newest pin leads to into view. */
   #toPinned() {
-    const { scene, camera } = this;
-    const pinned = this.lit.pins.flatMap((items) => [...items]);
-    const near = new Set(scene?.boxesIn(camera.area()));
-    if (scene && pinned.length && !pinned.some((k) => near.has(k))) camera.center(scene.area(pinned[0]));
+    if (this.scene && pinnedItem(this.app, this.scene) >= 0) this.camera.reveal(this.scene.area(pinnedItem(this.app, this.scene)));
   }
 
   #names() {

@@ -2,6 +2,7 @@
 
 import { allDocks } from "whence/dock";
 import { letters, match } from "whence/fuzzy";
+import { positionOf, servingCalls } from "whence/navigate";
 import { goToRun } from "whence/passes/current";
 
 /** @typedef {import("whence/types").App} App */
@@ -51,23 +52,22 @@ export class Entries {
     }
     layers.name.forEach((name, row) =>
       this.#add({ kind: "layer", text: name || `layer ${row}`, detail: layers.type[row] || layers.kind[row], run: (second) => app.pin([row], second ? 1 : 0) }));
-    kernels.forEach((kernel, row) => this.#add({ kind: "kernel", text: kernel.symbol, detail: kernel.compiler, run: () => this.#openKernel(row, -1) }));
-    calls.forEach((call, row) => this.#add({ kind: "call", text: call.name, detail: app.model.label(sets[call.set] ?? [], ""), run: (second) => {
-      app.pin(sets[call.set] ?? [], second ? 1 : 0);
-      this.#openKernel(call.kernel, row);
-    } }));
+    kernels.forEach((kernel, row) => this.#add({ kind: "kernel", text: kernel.symbol, detail: kernel.compiler, run: () => this.#openKernel(row) }));
+    calls.forEach((call, row) => this.#add({ kind: "call", text: call.name, detail: app.model.label(sets[call.set] ?? [], ""), run: (second) => app.pinCall(row, second ? 1 : 0) }));
     passes.forEach(({ name, program, kernel, changed }, run) => {
       const over = kernel >= 0 ? kernels[kernel].symbol : programs.length > 1 ? programs[program].name : "program";
       this.#add({ kind: "pass", text: name, detail: `${changed ? "" : "changed nothing, "}${over}`, run: () => goToRun(app, run) });
     });
   }
 
-  /** @param {number} kernel @param {number} call */
-  #openKernel(kernel, call) {
-    const { model } = this.app;
-    const stage = model.lastStage("tir", kernel);
-    const { stages } = model.document.kernels[kernel];
-    if (stage >= 0 || stages.length) this.app.open(stage >= 0 ? stage : stages[0], 0, call);
+  /** @param {number} kernel */
+  #openKernel(kernel) {
+    const { app } = this;
+    const calls = new Set(app.model.callsOf(kernel));
+    const rows = [...calls].flatMap((call) => [...app.model.layersOfCall(call)]);
+    const call = servingCalls(app.model, rows, app.state.get("program")).find((candidate) => calls.has(candidate)) ?? -1;
+    const at = positionOf(app.model, call);
+    if (at) app.open(at.stage, at.line, call);
   }
 
   /**

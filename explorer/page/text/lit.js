@@ -51,20 +51,6 @@ export class Lit {
     return { kin: this.hovered.has(line), pin: /** @type {"" | "A" | "B" | "AB"} */ (letters) };
   }
 
-  /**
-   * The pinned line to scroll to; -1 where one is in view, or none is there.
-   * @param {{first: number, last: number}} view
-   */
-  nearest({ first, last }) {
-    for (const pin of this.pins) {
-      if (pin.size === 0) continue;
-      if (pin.before(last + 1) > pin.before(first)) return -1;
-      const next = pin.next(last, 1);
-      return next >= 0 ? next : pin.next(first, -1);
-    }
-    return -1;
-  }
-
   /** @returns {import("whence/text/edges").Lit[]} what the edges count: the pins, else the hover */
   edges() {
     if (this.pins.every((pin) => pin.size === 0)) return [{ letter: "", kin: this.hovered }];

@@ -2,6 +2,7 @@
 
 import { h, mark } from "whence/dom";
 import { note } from "whence/marks";
+import { lineOf } from "whence/navigate";
 import { Cursor } from "whence/text/cursor";
 import { Edges } from "whence/text/edges";
 import { lineFacts } from "whence/text/facts";
@@ -78,14 +79,14 @@ export class TextPane {
       state.on("filter", () => this.#layOut()),
       state.on("heat", () => this.#heated()),
     ];
-    void this.#load(pane.top);
+    void this.#load(pane.top, pane.top === 0 && !state.restoring);
   }
 
   /** @param {Pane} pane */
   update(pane) {
     const before = this.pane;
     this.pane = pane;
-    if (pane.stage !== before.stage) void this.#load(pane.top, true, pane.top === before.top);
+    if (pane.stage !== before.stage) void this.#load(pane.top, !this.app.state.restoring, pane.top === before.top);
     else if (pane.call !== before.call) this.#layOut();
     else if (pane.wrap !== before.wrap) this.#layOut();
     else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first)
@@ -170,10 +171,13 @@ export class TextPane {
     this.window.draw();
   }
 
-  /** Scroll to the nearest line of a pin, unless one is in view. */
+  /** Bring the line that the newest pin leads to into view. */
   #toPinned() {
-    const line = this.#lit.nearest(this.window.visible());
-    if (line >= 0) this.window.scrollTo(line, 0.3);
+    const { model, state } = this.app;
+    const pin = this.app.newest();
+    if (!pin || !this.#text || state.restoring) return;
+    const line = lineOf(model, pin, this.pane.stage, this.pane.call);
+    if (line >= 0) this.window.reveal(line);
   }
 
   redress() {
@@ -217,8 +221,7 @@ export class TextPane {
       this.#wanted = line;
       return;
     }
-    const { first, last } = this.window.visible();
-    if (line < first || line > last) this.window.scrollTo(line, 0.3);
+    this.window.reveal(line);
     this.point.put(line);
   }
 

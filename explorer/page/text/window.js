@@ -1,6 +1,7 @@
 // The window of a text pane: some sixty rows that move along with the scroll position over any number of lines.
 
 import { h } from "whence/dom";
+import { reveal } from "whence/navigate";
 import { Geometry, ROW } from "whence/text/geometry";
 import { newRow } from "whence/text/row";
 
@@ -160,7 +161,25 @@ export class TextWindow {
    */
   scrollTo(line, share = 0) {
     const { geometry } = this;
-    const unit = Math.max(0, geometry.unit(geometry.row(line)) - Math.floor((share * this.height) / ROW));
+    this.#scrollTo(Math.max(0, geometry.unit(geometry.row(line)) - Math.floor((share * this.height) / ROW)));
+  }
+
+  /**
+   * Bring a line into view where it is not wholly there, with some others around it.
+   * @param {number} line
+   */
+  reveal(line) {
+    const { geometry } = this;
+    const row = geometry.row(line);
+    const unit = geometry.unit(row);
+    const begin = geometry.firstUnit(this.#top, this.height);
+    const start = reveal([unit, unit + Math.max(1, geometry.unit(row + 1) - unit)], [begin, this.height / ROW]);
+    if (start !== begin) this.#scrollTo(Math.max(0, Math.round(start)));
+  }
+
+  /** @param {number} unit */
+  #scrollTo(unit) {
+    const { geometry } = this;
     this.#top = Math.min(geometry.scrollTop(unit, this.height), Math.max(0, geometry.height - this.height));
     this.element.scrollTop = this.#top;
     this.draw();

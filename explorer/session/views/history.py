@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ....provenance.diagnostics import position
 from ....support.errors import PipelineError, expectation
@@ -10,6 +11,7 @@ from ....support.names import shown
 from ...report import count, seconds, table
 from ..document import Call, Session
 from ..history import history_of_layer, history_of_op
+from ..leads import line_of, serving
 from ..text import column, layers_of_lines, text_of_stage
 from .choice import Choice, calls_of, kernel_of, layer_of, names_of, rows_of, stage_of, stage_title
 from .overview import call_seconds, share
@@ -34,7 +36,12 @@ def _pass_at(session: Session, event: int) -> str:
 
 
 def why(session: Session, choice: Choice) -> str:
-    """The layers behind a line of a stage, and the passes and patterns that made its op."""
+    """The layers behind a line of a stage, and the passes and patterns that made its op.
+
+    By default the line that a layer leads to in the call that has most of it.
+    """
+    if choice.line is None and choice.layer is not None:
+        choice = _led_to(session, choice)
     k = stage_of(session, choice)
     stage = session.stages[k]
     if choice.line is None or not 1 <= choice.line <= stage.lines:
@@ -56,6 +63,18 @@ def why(session: Session, choice: Choice) -> str:
     events = history_of_op(session, op)
     title = "made by" if events else "unchanged since it was imported" if stage.kernel < 0 else "made by the lowering"
     return "\n".join([*lines, f"  {title}", *([_events(session, events)] if events else [])])
+
+
+def _led_to(session: Session, choice: Choice) -> Choice:
+    """Ask for the line that a layer leads to: of tir, or of the level that is asked for; the same where to none."""
+    rows, level = rows_of(session, layer_of(session, choice)), choice.level or "tir"
+    wanted = kernel_of(session, choice)
+    for call in serving(session.leads, rows):
+        kernel = session.calls[call].kernel
+        stages = [k for k in session.kernels[kernel].stages if session.stages[k].level == level]
+        if wanted in (-1, kernel) and stages and (line := line_of(session.leads, rows, call, level)):
+            return replace(choice, stage=str(stages[-1]), line=line)
+    return choice
 
 
 def _shown(text: str) -> str:
@@ -87,7 +106,7 @@ def where(session: Session, choice: Choice) -> str:
     lines = [_title(session, layer)]
     events = history_of_layer(session, rows)
     lines += ["  met by", _events(session, events)] if events else ["  no pass changed it"]
-    calls = _serving(session, rows)
+    calls = _serving(session, layer)
     if not calls:
         lines.append("  no kernel serves it: it was folded, removed, or is no computation")
     for row, call in calls:
@@ -105,12 +124,9 @@ def _title(session: Session, layer: int) -> str:
     return shown(f"{layers.name[layer]} ({layers.type[layer] or layers.kind[layer]}{at})")
 
 
-def _serving(session: Session, rows: frozenset[int]) -> list[tuple[int, Call]]:
-    """Return the calls behind which one of these layers is."""
-    meets = [not rows.isdisjoint(behind) for behind in session.sets]
-    return [
-        (row, call) for row, call in enumerate(session.calls) if meets[call.set] or any(meets[s] for s in call.layers)
-    ]
+def _serving(session: Session, layer: int) -> list[tuple[int, Call]]:
+    """Return the calls that serve a layer or its tensors, those with most of it first."""
+    return [(row, session.calls[row]) for row in serving(session.leads, rows_of(session, layer))]
 
 
 def _time(session: Session, row: int, rows: frozenset[int]) -> str:
@@ -150,27 +166,31 @@ def lineage(session: Session, choice: Choice) -> str:
     before = {stage.before for stage in session.stages}
     for k in relay:
         if session.stages[k].before < 0 or k not in before:
-            lines += _excerpt(session, k, -1, rows, session.stages[k].name)
+            lines += _excerpt(session, k, -1, rows, 0)
     chosen = kernel_of(session, choice)
     spent = call_seconds(session)
-    for row, call in _serving(session, rows):
+    for row, call in _serving(session, layer):
         if chosen not in (-1, call.kernel):
             continue
         shared = len(calls_of(session, call.kernel))
         lines.append(f"  call {shown(call.name)}, kernel {call.kernel} of {count(shared, 'call')}")
         for k in _last_stages(session, call.kernel):
-            lines += (f"  {text}" for text in _excerpt(session, k, row, rows, session.stages[k].name))
+            begin = line_of(session.leads, rows, row, session.stages[k].level)
+            lines += (f"  {text}" for text in _excerpt(session, k, row, rows, begin))
         if session.times:
             lines.append(f"    time     {seconds(spent[row])}{_time(session, row, rows).replace(':', ', of it', 1)}")
     return "\n".join(lines)
 
 
-def _excerpt(session: Session, k: int, call: int, rows: frozenset[int], title: str) -> Iterator[str]:
-    """The first lines of a stage that are of these layers; of loops those that are loops."""
+def _excerpt(session: Session, k: int, call: int, rows: frozenset[int], begin: int) -> Iterator[str]:
+    """The lines of a stage that are of these layers: some from line `begin` on; for line 0 up to their last output."""
     stage = session.stages[k]
     texts = text_of_stage(session, k)
     own = [n for n, behind in enumerate(layers_of_lines(session, k, call)) if not rows.isdisjoint(behind)]
-    loops: Sequence[int] = [n for n in own if texts[n].lstrip().startswith(("for ", "tir.for"))]
-    yield f"  {stage.level:<8} {shown(title)}, {len(own)} of {count(stage.lines, 'line')} (stage {k})"
-    picked = (loops or own)[:_LINES] if stage.level == "tir" else own[:_LINES]
-    yield from (f"    {n + 1}: {_shown(texts[n])}" for n in picked)
+    outputs = [line - 1 for line, layer in stage.body.outputs if layer in rows]
+    if begin:
+        own_from = [n for n in own if n >= begin - 1]
+    else:
+        own_from = [n for n in own if n <= outputs[-1]][-_LINES:] if outputs else own
+    yield f"  {stage.level:<8} {shown(stage.name)}, {len(own)} of {count(stage.lines, 'line')} (stage {k})"
+    yield from (f"    {n + 1}: {_shown(texts[n])}" for n in own_from[:_LINES])
