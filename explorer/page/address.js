@@ -80,13 +80,14 @@ export function readAddress(hash, model) {
 export function keepAddress(state, model) {
   let timer = 0;
   let waiting = false;
+  const address = () => `#${encode(JSON.stringify(kept(state)))}`;
   let shown = placeOf(state);
+  history.replaceState(null, "", address());
   const write = () => {
     waiting = false;
     const place = placeOf(state);
-    const address = `#${encode(JSON.stringify(kept(state)))}`;
-    if (place === shown) history.replaceState(null, "", address);
-    else history.pushState(null, "", address);
+    if (place === shown) history.replaceState(null, "", address());
+    else history.pushState(null, "", address());
     shown = place;
     timer = setTimeout(() => {
       timer = 0;

@@ -122,6 +122,8 @@ export interface PaneView {
   destroy(): void;
   /** Bring a line into view and put the cursor on it. */
   reveal?(line: number): void;
+  /** Whether the newest pin is wholly in view. */
+  sees?(): boolean;
   /** The line that keys act on. */
   cursor?(): Mark | null;
   /** Open the search, or go to its next (1) or previous (-1) hit. */

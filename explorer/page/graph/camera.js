@@ -78,10 +78,15 @@ export class Camera {
   }
 
   /** Move an area into view where it is not wholly there. @param {Area} area */
-  reveal([left, top, right, bottom]) {
+  reveal(area) {
+    const [x, y] = this.revealing(area);
+    if (x !== this.x || y !== this.y) this.go(x, y, this.zoom);
+  }
+
+  /** The left upper corner that has an area in view. @param {Area} area */
+  revealing([left, top, right, bottom]) {
     const { width, height, zoom } = this;
-    const [x, y] = [reveal([left, right], [this.x, width / zoom]), reveal([top, bottom], [this.y, height / zoom])];
-    if (x !== this.x || y !== this.y) this.go(x, y, zoom);
+    return [reveal([left, right], [this.x, width / zoom]), reveal([top, bottom], [this.y, height / zoom])];
   }
 
   /** Go somewhere in a few frames; at once for those who want no motion. @param {number} x @param {number} y @param {number} zoom */

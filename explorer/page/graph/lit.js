@@ -52,6 +52,14 @@ export function pinnedItem({ model, state, newest }, scene) {
   return node === undefined ? -1 : scene.shows[node];
 }
 
+/** Whether the item of the newest pin is in view, wholly or as far as it fits. @param {App} app @param {Scene} scene @param {import("whence/graph/camera").Camera} camera */
+export function seesPin(app, scene, camera) {
+  const item = pinnedItem(app, scene);
+  if (item < 0) return false;
+  const [x, y] = camera.revealing(scene.area(item));
+  return Math.abs(x - camera.x) < 1e-6 && Math.abs(y - camera.y) < 1e-6;
+}
+
 /** The letters of the pins that an item has. @param {Lit} lit @param {number} k */
 export function lettersOf({ pins: [a, b] }, k) {
   return `${a.has(k) ? "A" : ""}${b.has(k) ? "B" : ""}`;

@@ -6,7 +6,7 @@ import { scheduleOf } from "whence/navigate";
 import { Camera } from "whence/graph/camera";
 import { finder } from "whence/graph/finder";
 import { Hand } from "whence/graph/hand";
-import { litOf, NOTHING, pinnedItem } from "whence/graph/lit";
+import { litOf, NOTHING, pinnedItem, seesPin } from "whence/graph/lit";
 import { coloursOf, paint } from "whence/graph/paint";
 import { sceneOf } from "whence/graph/scene";
 import { foldedAtFirst, openedTo, scopesOf } from "whence/graph/scopes";
@@ -31,6 +31,7 @@ export function graphPane(app, element, pane, level) {
     focus: () => view.focus(),
     destroy: () => view.destroy(),
     cursor: () => view.mark(),
+    sees: () => view.scene !== null && seesPin(app, view.scene, view.camera),
     search: (step) => view.find.search(step),
   };
 }
@@ -103,8 +104,7 @@ export class GraphPane {
     this.scopes = scopesOf(this.graph);
     this.cursor = -1;
     await this.fold(foldedAtFirst(this.scopes));
-    const { scene } = this;
-    if (scene?.ids.length) this.camera.begin(scene.bounds, scene.at.x[0]);
+    if (this.scene?.ids.length) this.camera.begin(this.scene.bounds, this.scene.at.x[0]);
     this.#toPinned();
   }
 
@@ -208,11 +208,11 @@ export class GraphPane {
   }
 
   #resized() {
-    const ratio = devicePixelRatio || 1;
+    const seen = this.scene && seesPin(this.app, this.scene, this.camera);
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
+    [this.canvas.width, this.canvas.height] = [width, height].map((size) => Math.round(size * (devicePixelRatio || 1)));
     this.camera.resize(width, height);
+    if (seen) this.#toPinned();
     this.#paint();
   }
 

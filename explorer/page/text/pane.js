@@ -51,7 +51,7 @@ export class TextPane {
       dress: (row, line) =>
         showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
       moved: () => this.#moved(),
-      resized: () => this.#resized(),
+      resized: (before) => this.#resized(before),
     });
     this.edges = new Edges((line) => this.reveal(line));
     this.ruler = new Ruler((line) => this.window.scrollTo(line, 0.5));
@@ -173,11 +173,13 @@ export class TextPane {
 
   /** Bring the line that the newest pin leads to into view. */
   #toPinned() {
-    const { model, state } = this.app;
-    const pin = this.app.newest();
-    if (!pin || !this.#text || state.restoring) return;
-    const line = lineOf(model, pin, this.pane.stage, this.pane.call);
+    const line = this.app.state.restoring ? -1 : this.#pinnedLine();
     if (line >= 0) this.window.reveal(line);
+  }
+
+  #pinnedLine() {
+    const pin = this.app.newest();
+    return pin && this.#text ? lineOf(this.app.model, pin, this.pane.stage, this.pane.call) : -1;
   }
 
   redress() {
@@ -195,7 +197,10 @@ export class TextPane {
     }, 120);
   }
 
-  #resized() {
+  /** What was in view of the pin stays there. @param {{first: number, last: number} | null} before */
+  #resized(before) {
+    const line = this.#pinnedLine();
+    if (before && line >= before.first && line <= before.last) this.window.reveal(line);
     if (this.#text && this.pane.wrap && columnsOf(this.grid) !== this.#wrapAt) this.#layOut();
     this.ruler.resize();
     this.redress();
@@ -231,12 +236,9 @@ export class TextPane {
 
   /** @param {0 | 1 | -1} step */
   search(step) {
-    if (step === 0) {
-      this.find.open();
-      return;
-    }
-    const line = this.find.next(this.point.line, step);
-    if (line >= 0) this.reveal(line);
+    const line = step === 0 ? -1 : this.find.next(this.point.line, step);
+    if (step === 0) this.find.open();
+    else if (line >= 0) this.reveal(line);
   }
 
   destroy() {

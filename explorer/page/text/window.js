@@ -20,8 +20,8 @@ export class TextWindow {
   #left = 0;
 
   /**
-   * @param {{create?: () => HTMLElement, show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: () => void}} owner
-   *   `create` makes an empty row where it is none of a text, `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size.
+   * @param {{create?: () => HTMLElement, show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: (before: {first: number, last: number} | null) => void}} owner
+   *   `create` makes an empty row where it is none of a text, `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size, and which lines were in view.
    */
   constructor(owner) {
     this.owner = owner;
@@ -34,9 +34,10 @@ export class TextWindow {
       this.whole,
     );
     this.#observer = new ResizeObserver(() => {
+      const before = this.#height ? this.visible() : null;
       this.#height = this.element.clientHeight;
       this.rows.style.width = `${this.element.clientWidth}px`;
-      this.owner.resized();
+      this.owner.resized(before);
       this.draw();
     });
     this.#observer.observe(this.element);
