@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -30,6 +31,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.dtypes import SMALL, Array, numpy_of
+from ..support.identity import by_identity
+from .sizes.types import tensor_of
 
 DTYPES: dict[str, Attribute] = {
     "float16": f16,
@@ -87,7 +90,7 @@ def element_type(dtype: np.dtype[np.generic] | type[np.generic]) -> Attribute:
 
 def tensor_type(array: Array) -> TensorType[Attribute]:
     """The tensor type of an array."""
-    return TensorType(element_type(array.dtype), array.shape)
+    return tensor_of(element_type(array.dtype), array.shape)
 
 
 def is_small(element: Attribute) -> bool:
@@ -95,6 +98,8 @@ def is_small(element: Attribute) -> bool:
     return dtype_name(element) in SMALL
 
 
+@by_identity(1 << 8)
+@lru_cache(maxsize=1 << 8)
 def stored_type(element: Attribute) -> Attribute:
     """The scalar type that computes on elements of a tensor: signless integers, floats as they are."""
     return IntegerType(bit_width(element)) if is_integer(element) else element

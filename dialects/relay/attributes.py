@@ -13,6 +13,7 @@ An attribute equal to its default is not printed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -43,7 +44,17 @@ Value: TypeAlias = bool | int | float | str | Sequence[int] | Sequence[float] | 
 
 
 def ints_attr(values: Sequence[int]) -> Ints:
-    return DenseArrayBase.from_list(i64, list(values))
+    return _ints_attr(tuple(map(int, values)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _ints_attr(values: tuple[int, ...]) -> Ints:
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(maxsize=1 << 12)
+def _integer_attr(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, i64)
 
 
 def reals_attr(values: Sequence[float]) -> Reals:
@@ -60,7 +71,7 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
         case bool():
             return BoolAttr.from_bool(value)
         case int():
-            return IntegerAttr(value, i64)
+            return _integer_attr(int(value))
         case float():
             return FloatAttr(value, f64)
         case str():
@@ -74,7 +85,7 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
         case _ if any(isinstance(v, float) for v in value):
             return reals_attr([float(v) for v in value])
         case _:
-            return ints_attr([int(v) for v in value])
+            return ints_attr(cast("Sequence[int]", value))
 
 
 def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...] | tuple[float, ...]:

@@ -78,9 +78,10 @@ class Operator(IRDLOperation):
         properties = self._properties(attributes)
         sizes = tuple(map(len, groups))
         types = self.inferred(self._signature_of([v.type for v in values], sizes, properties, location))
-        super().__init__(operands=groups, result_types=self._result_groups(types), properties=properties)
-        if location is not None:
-            self.location = location
+        if _SIZES in self.get_irdl_definition().properties:
+            properties[_SIZES] = DenseArrayBase.from_list(i32, sizes)
+        # All is in the form that xDSL's own constructor would bring it into.
+        Operation.__init__(self, operands=values, result_types=types, properties=properties, location=location)
 
     @classmethod
     def _arranged(cls, operands: Sequence[Operand]) -> list[list[SSAValue]]:
@@ -94,18 +95,12 @@ class Operator(IRDLOperation):
             arranged += [None] * (len(declared) - len(arranged))
         if len(arranged) != len(declared):
             raise VerifyException(message(cls.name, f"{len(declared)} operands", str(len(arranged))))
-        return [_values([operand]) for operand in arranged]
-
-    @classmethod
-    def _result_groups(cls, types: Sequence[Tensor]) -> list[Tensor | list[Tensor]]:
-        """The types of each declared result, of which one may be variadic."""
-        declared: list[Tensor | list[Tensor]] = list(types)
-        definitions = cls.get_irdl_definition().results
-        for index, (_, definition) in enumerate(definitions):
-            if isinstance(definition, VarResultDef):
-                end = len(types) - (len(definitions) - index - 1)
-                declared[index:end] = [list(types[index:end])]
-        return declared
+        groups = [_values([operand]) for operand in arranged]
+        for group, values in zip(declared, groups, strict=True):
+            if len(values) != 1 and not group.variadic and (values or not group.optional):
+                expected = f"{'at most ' * group.optional}one value for {group.name}"
+                raise VerifyException(message(cls.name, expected, str(len(values))))
+        return groups
 
     @classmethod
     @cache
@@ -364,7 +359,9 @@ class Operator(IRDLOperation):
 def _values(operands: Sequence[Operand]) -> list[SSAValue]:
     values: list[SSAValue] = []
     for operand in operands:
-        if isinstance(operand, SSAValue | Operation):
+        if isinstance(operand, SSAValue):
+            values.append(operand)
+        elif isinstance(operand, Operation):
             values.append(SSAValue.get(operand))
         elif operand is not None:
             values += map(SSAValue.get, operand)

@@ -55,8 +55,9 @@ class WinogradWeightTransformOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, weight: AnyArray) -> AnyArray:
         """In float64, so that each number is rounded once."""
-        points = np.einsum("ai,ocij,bj->aboc", WEIGHTS, weight.astype(np.float64), WEIGHTS, optimize=True)
-        return points.astype(weight.dtype)
+        windows = weight.astype(np.float64).reshape(-1, WINDOW * WINDOW)
+        points = np.kron(WEIGHTS, WEIGHTS) @ windows.T
+        return points.reshape(POINTS, POINTS, *weight.shape[:2]).astype(weight.dtype)
 
 
 @irdl_op_definition

@@ -106,8 +106,14 @@ def _extents(type_: TensorType[Attribute]) -> tuple[Size, ...]:
 def tensor_of(element: Attribute, shape: Sequence[Size]) -> TensorType[Attribute]:
     """The tensor type of an element type and sizes, of which DYNAMIC_INDEX is one that nothing tells."""
     if not any(isinstance(size, SizeExpr) for size in shape):
-        return TensorType(element, cast("Sequence[int]", shape))
+        return _closed_tensor(element, tuple(cast("Sequence[int]", shape)))
     return _open_tensor(element, tuple(map(_Extent, shape)))
+
+
+@lru_cache(maxsize=1 << 13)
+def _closed_tensor(element: Attribute, shape: tuple[int, ...]) -> TensorType[Attribute]:
+    """One attribute for each type: xDSL checks all parts of each that it makes."""
+    return TensorType(element, shape)
 
 
 class _Extent:

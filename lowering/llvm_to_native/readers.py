@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .registers import Cell, effect, sets_up
 
@@ -27,6 +28,21 @@ class Block:
     lines: list[int] = field(default_factory=list[int])
 
 
+class _Step(NamedTuple):
+    """An instruction as the flow of values sees it."""
+
+    jump: str | None
+    """The label that it may jump to; `*` for any."""
+    ends: bool
+    """True where nothing behind it runs, unless something jumps there."""
+    moves_on: bool
+    """True for jumps and returns, which are for what runs next."""
+    reads: tuple[Cell, ...]
+    writes: tuple[Cell, ...]
+    own: int
+    """The lines that it is for, if its readers do not decide that; else 0."""
+
+
 def readers(blocks: Sequence[Block]) -> list[list[int]]:
     """Per instruction of a function's blocks the lines that its result is for, as bits.
 
@@ -38,7 +54,7 @@ def readers(blocks: Sequence[Block]) -> list[list[int]]:
     for block in blocks:
         for line in block.lines:
             whole |= 1 << line
-    depths = _depths(blocks)
+    steps = [_steps(block, depths) for block, depths in zip(blocks, _depths(blocks), strict=True)]
     entering: dict[str, Readers] = {block.label: {} for block in blocks}
     result: list[list[int]] = [[] for _ in blocks]
     changed = True
@@ -47,35 +63,45 @@ def readers(blocks: Sequence[Block]) -> list[list[int]]:
         live: Readers = {}
         for number in reversed(range(len(blocks))):
             block = blocks[number]
-            result[number] = _backwards(block, live, depths[number], entering, whole & ~1)
+            result[number] = _backwards(steps[number], live, entering, whole & ~1)
             if live != entering[block.label]:
                 entering[block.label], changed = dict(live), True
     return result
 
 
-def _backwards(
-    block: Block, live: Readers, depths: Sequence[int], entering: Mapping[str, Readers], whole: int
-) -> list[int]:
+def _steps(block: Block, depths: Sequence[int]) -> list[_Step]:
+    """The instructions of a block, the last one first, with places of the stack as far from %rsp as it was at first."""
+    steps: list[_Step] = []
+    for text, line, depth in zip(reversed(block.texts), reversed(block.lines), reversed(depths), strict=True):
+        jump = match[1] if (match := _JUMP.match(text)) else "*" if text.startswith("jmpq *") else None
+        reads, writes = (
+            tuple(cell - depth if isinstance(cell, int) else cell for cell in cells) for cells in effect(text)
+        )
+        own = 1 << line if line or not sets_up(text) else 0
+        steps.append(
+            _Step(jump, text.startswith(("jmp", "ret", "ud2")), text.startswith(("j", "ret")), reads, writes, own)
+        )
+    return steps
+
+
+def _backwards(steps: Sequence[_Step], live: Readers, entering: Mapping[str, Readers], whole: int) -> list[int]:
     """The lines that each instruction is for. `live` is what is read behind the block, and then, what before it."""
     result: list[int] = []
-    for text, line, depth in zip(reversed(block.texts), reversed(block.lines), reversed(depths), strict=True):
-        jump = _JUMP.match(text)
-        if text.startswith(("jmp", "ret", "ud2")):
+    for jump, ends, moves_on, reads, writes, own in steps:
+        if ends:
             live.clear()
-            if jump is None:
+            if jump is None or jump == "*":
                 live[_NEXT] = whole
-        for target in [entering.get(jump[1], {})] if jump else entering.values() if text.startswith("jmpq *") else ():
-            for cell, lines in target.items():
-                live[cell] = live.get(cell, 0) | lines
-        reads, writes = effect(text)
-        lines = live.get(_NEXT, 0) if text.startswith(("j", "ret")) else 0
+        if jump is not None:
+            for target in entering.values() if jump == "*" else [entering.get(jump, {})]:
+                for cell, lines in target.items():
+                    live[cell] = live.get(cell, 0) | lines
+        lines = live.get(_NEXT, 0) if moves_on else 0
         for cell in writes:
-            lines |= live.pop(cell - depth if isinstance(cell, int) else cell, 0)
-        if line or not sets_up(text):
-            lines = 1 << line
+            lines |= live.pop(cell, 0)
+        lines = own or lines
         for cell in reads:
-            at = cell - depth if isinstance(cell, int) else cell
-            live[at] = live.get(at, 0) | lines
+            live[cell] = live.get(cell, 0) | lines
         live[_NEXT] = lines or live.get(_NEXT, 0)
         result.append(lines)
     result.reverse()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -23,6 +24,7 @@ class Axis:
     factor: int = 0
 
 
+@lru_cache(maxsize=1 << 10)
 def parse_layout(layout: str) -> tuple[Axis, ...]:
     """Return the axes of a layout name, outermost first; raises ValueError for a malformed name."""
     matches = re.findall(r"(\d+)([a-z])|([A-Z])", layout)

@@ -142,6 +142,10 @@ def test_groups_are_checked():
         SampleOp(data, wrong)
     with pytest.raises(VerifyException, match=r"relay.add: expected 2 operands, got 3"):
         elementwise.AddOp(data, extra, data)
+    with pytest.raises(VerifyException, match=r"relay.sample: expected one value for data, got 2"):
+        SampleOp([data, extra])
+    with pytest.raises(VerifyException, match=r"relay.sample: expected at most one value for bias, got 2"):
+        SampleOp(data, [data, extra])
 
 
 def test_a_variadic_operand_takes_what_is_given():
