@@ -16,6 +16,7 @@ tir.prim_func @relu(%p0: !tir.buffer<4x64xf32>, %out: !tir.buffer<4x64xf32>) out
 from xdsl.ir import Dialect
 
 from . import canonicalization as canonicalization
+from .access import PAST_THE_END as PAST_THE_END
 from .access import UNBOUNDED as UNBOUNDED
 from .access import AllocOp as AllocOp
 from .access import CallExternOp as CallExternOp

@@ -100,6 +100,10 @@ def _check_access(op: LoadOp | StoreOp, value: Attribute, *, guarded: bool) -> N
         check_bounds(op, op.map.data, shape, type_.strides, lanes, op.step)
 
 
+PAST_THE_END = "past_the_end"
+"""The attribute of guarded loads past whose guard any value will do, as nobody reads what is computed of it."""
+
+
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """An element at an affine point, or a vector of elements `stride` apart (in elements) that starts there.

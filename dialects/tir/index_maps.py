@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from ..affine import Range, below, flatten, linear, linear_bounds, substitute
 from ..sizes import Size, proves
 from ..sizes.kernel import affine_map, at_least, negative
-from .access import UNBOUNDED, IndexOp, LoadOp, StoreOp
+from .access import PAST_THE_END, UNBOUNDED, IndexOp, LoadOp, StoreOp
 from .control import ForOp, IfOp
 from .masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from .prefetch import PrefetchOp
@@ -196,6 +196,7 @@ def update(op: Access, values: Sequence[SSAValue], simplified: SimplifiedMaps) -
                 properties["guard"] = simplified.guard
             elif op.guard is not None:
                 del properties["guard"], properties["otherwise"]
+                op.attributes.pop(PAST_THE_END, None)
     old = op.operands
     new = (*old[: LEADING[type(op)]], *(values[i] for i in simplified.kept))
     if old != new:

@@ -23,6 +23,7 @@ from ..te_to_tir.lower import lower_schedule
 
 _PRODUCTS = (StringAttr("dense"), StringAttr("dense_pack"), StringAttr(BYTES))
 """The tags of products."""
+_WEIGHTS = StringAttr("softmax_output")
 
 
 class ReadThrough(RewritePattern):
@@ -66,18 +67,37 @@ def lower_scheduled(
                 op.detach()
                 is_shared = isinstance(op, tir.AllocOp) and op.result.type.scope.data == "global"
                 (many.block if is_shared else target).add_op(op)
+                if isinstance(op, tir.AllocOp) and is_shared and source is few:
+                    _narrow(op, rows)
         for old, new in values.items():
             old.replace_all_uses_with(new)
         many.block.add_op(branch)
     return schedule, many
 
 
+def _narrow(alloc: tir.AllocOp, rows: Size) -> None:
+    """Let a buffer of all rows hold the only one that there is."""
+    old = alloc.result.type
+    shape = [1 if same(extent, rows) else extent for extent in old.get_shape()]
+    new = tir.AllocOp(tir.BufferType.of(shape, old.element_type, old.scope.data))
+    new.attributes.update(alloc.attributes)
+    new.location, new.result.name_hint = alloc.location, alloc.result.name_hint
+    assert alloc.parent is not None
+    alloc.parent.insert_op_before(new, alloc)
+    alloc.result.replace_all_uses_with(new.result)
+    alloc.detach()
+    alloc.erase()
+
+
 def _open_product(func: te.FuncOp) -> tuple[Size, LocationAttr] | None:
-    """The rows of a function's only product, if there may be one or more of them, and where it stands."""
+    """The rows of a function's only product, or of attention, if there may be one or more, and where it stands."""
     computes = [op for op in func.block.ops if isinstance(op, te.ComputeOp)]
     products = [op for op in computes if op.attributes.get("tag") in _PRODUCTS]
     reductions = [op for op in computes if op.reducer is not None]
-    if len(products) != 1 or (products[0].attributes["tag"] == _PRODUCTS[0] and len(reductions) != 1):
+    is_attention = len(products) == 2 and any(op.attributes.get("tag") == _WEIGHTS for op in computes)
+    if not is_attention and (
+        len(products) != 1 or (products[0].attributes["tag"] == _PRODUCTS[0] and len(reductions) != 1)
+    ):
         return None
     *_, rows, columns = products[0].shape
     return (rows, products[0].location) if may_be_one(rows) and not same(rows, columns) else None

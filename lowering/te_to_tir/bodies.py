@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.arith import MulfOp, SelectOp
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, TensorType, UnitAttr
 from xdsl.dialects.math import FmaOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -87,20 +87,27 @@ class BodyLowering:
 
     def elements(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
         """The ops of a compute's body at `points`; returns the yielded values."""
-        return self._values(compute, points, compute.yields)
+        return self.values(compute, points, compute.yields)
 
-    def _values(
-        self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], wanted: Sequence[SSAValue]
+    def values(
+        self,
+        compute: te.ComputeOp,
+        points: dict[SSAValue, AffineExpr],
+        wanted: Sequence[SSAValue],
+        needed: set[SSAValue] | None = None,
     ) -> list[SSAValue]:
+        """Values of a compute's body at `points`. needed: those that are emitted; None for all, or just these's."""
         depth = len(self.vars)
-        values = self._body(compute, points, te.behind(wanted, compute.block) if compute.inits else None)
+        if needed is None and compute.inits:
+            needed = te.behind(wanted, compute.block)
+        values = self._body(compute, points, needed)
         del self.vars[depth:], self.ranges[depth:]
         return [values[value] for value in wanted]
 
     def starts(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
         """Return the values that a reduction starts from."""
         if compute.inits:
-            return self._values(compute, points, compute.inits)
+            return self.values(compute, points, compute.inits)
         if compute.identity is not None:
             return [reducers.constant(self.builder, number) for number in compute.identity]
         assert compute.reducer is not None
@@ -172,7 +179,7 @@ class BodyLowering:
                     case te.ReadOp():
                         dims = dims_of(op.indices)
                         point = [substitute(expr, dims) for expr in op.map.data.results]
-                        values[op.result] = self._load(op, point)
+                        values[op.result] = self.load(op, point)
                     case te.IndexOp():
                         dims = dims_of(op.indices)
                         map, operands = self.access([substitute(e, dims) for e in op.map.data.results])
@@ -184,16 +191,19 @@ class BodyLowering:
                         values.update(zip(op.results, copy.results, strict=True))
         return values
 
-    def _load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
+    def load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
+        """The element that is read at a point, or what the read has where there is none."""
         storage = self.storage[read.tensor]
         exprs = storage.place(point)
         guard: list[AffineExpr] = []
-        otherwise = read.otherwise
-        if otherwise is None and self.past_the_end:
+        otherwise, is_past = read.otherwise, read.otherwise is None and self.past_the_end
+        if is_past:
             otherwise = _zero(read.result.type)
         if otherwise is not None:
             shape = extents_of(cast(TensorType[Attribute], read.tensor.type))
-            for expr, extent in zip(point, shape, strict=True):
+            for dim, (expr, extent) in enumerate(zip(point, shape, strict=True)):
+                if dim in storage.rounded:
+                    continue
                 low, high = bounds(expr, self.ranges)
                 if not at_least(low, 0):
                     guard.append(simplify(expr, self.ranges))
@@ -210,4 +220,6 @@ class BodyLowering:
             guard=affine_map(map.num_dims, map.results[rank:]),
             otherwise=otherwise,
         )
+        if is_past:
+            load.attributes[tir.PAST_THE_END] = UnitAttr()
         return self.builder.add(load).result

@@ -49,14 +49,18 @@ class BufferLowering(BodyLowering):
                 self.storage[output] = self.stored(buffer)
         return [self.storage[output].buffer for output in outputs]
 
-    def allocate(self, stage: StageState, region: Sequence[Interval]) -> None:
-        """Give the tensors of a stage that are no results of the function their buffers."""
+    def allocate(self, stage: StageState, region: Sequence[Interval], rounded: frozenset[int] = frozenset()) -> None:
+        """Give the tensors of a stage that are no results of the function their buffers.
+
+        rounded: the dimensions in which the region may end past the tensor.
+        """
         for output in stage.compute.outputs:
             if output not in self.storage:
                 layout = layout_of(stage, [interval.extent for interval in region])
                 buffer = self.buffer(stage, output.type.element_type, layout)
                 buffer.name_hint = output.name_hint or (stage.label if SSAValue.is_valid_name(stage.label) else None)
-                self.storage[output] = Stored(buffer, [interval.start for interval in region], layout)
+                starts = [interval.start for interval in region]
+                self.storage[output] = Stored(buffer, starts, layout, rounded=rounded)
 
     def buffer(self, stage: StageState, element: Attribute, layout: Layout) -> SSAValue:
         """A global buffer belongs to the function, but inside a parallel loop each pass has one of its own."""

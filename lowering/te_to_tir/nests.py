@@ -23,12 +23,15 @@ from ...te.schedule.relations import Interval, axis_values, loop_extents, mixed_
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage_state import StageState
 from .padding import SKIP, inside
+from .skipping import SKIP_MASKED, SKIP_ZEROS, SkipLowering, chosen
 from .storage import Stored, layout_of
 from .stores import Nest, Part
-from .tensorized import LowerIntrin, TileLowering
+from .tensorized import LowerIntrin
+
+_SKIPS = (SKIP, SKIP_MASKED, SKIP_ZEROS)
 
 
-class NestLowering(TileLowering):
+class NestLowering(SkipLowering):
     """Emits stages where they are computed."""
 
     def __init__(
@@ -52,6 +55,8 @@ class NestLowering(TileLowering):
                 self.children.setdefault(stage.attach.loop, []).append(stage)
         self.threads: dict[ThreadAxis, Size] = {}
         self._locations: dict[StageState, LocationAttr] = {}
+        self._wanted: dict[StageState, SSAValue] = {}
+        """The flags of sums whose terms are added only where that is raised."""
         self._keep_trivial = bool(PassContext.current().option("tir.debug_keep_trivial_loop"))
 
     def place(self, stage: StageState) -> None:
@@ -62,7 +67,7 @@ class NestLowering(TileLowering):
                 stage.fail("rolling_buffer", "expected a stage that is computed in a loop, got one at the root")
             self._roll(stage, region)
         else:
-            self.allocate(stage, region)
+            self.allocate(stage, region, self._rounded(stage))
             self._emit(stage, region)
 
     def _rounded(self, stage: StageState) -> frozenset[int]:
@@ -101,6 +106,9 @@ class NestLowering(TileLowering):
                     else:
                         self.store(first, start, init=True)
             if part != "init":
+                if (flag := self._wanted.pop(stage, None)) is not None:
+                    with self.builder.located(stage.compute.location):
+                        self.builder.block = self.branch(flag).block
                 with self._loops(nest, loops[reduction:], bound):
                     if tiled is not None:
                         self.tile(nest, bound, tiled, "update" if apart else "all", self.children)
@@ -122,7 +130,7 @@ class NestLowering(TileLowering):
             else:
                 loop = tir.ForOp.make(extent, self._kind(stage, axis, extent), axis.name)
                 if attach:
-                    loop.attributes.update({hint: value for hint, value in axis.hints.items() if hint != SKIP})
+                    loop.attributes.update({hint: value for hint, value in axis.hints.items() if hint not in _SKIPS})
                 with self.builder.located(self._location(stage, axis) if attach else stage.compute.location):
                     self.builder.add(loop)
                 self.builder.block = loop.block
@@ -132,8 +140,12 @@ class NestLowering(TileLowering):
                 self.parallel_depth += loop.kind.data == "parallel"
                 if attach and SKIP in axis.hints:
                     self._skip_padding(nest, axis, bound)
+                if attach and SKIP_ZEROS in axis.hints:
+                    self.skip_zeros(nest, axis, bound)
             self.around.append(bound[axis])
             for child in children:
+                if SKIP_MASKED in axis.hints:
+                    self._skip_masked(nest, axis, bound, child)
                 self.place(child)
         yield
         del self.vars[depth:], self.ranges[depth:], self.around[around:]
@@ -154,6 +166,23 @@ class NestLowering(TileLowering):
             map, operands = self.access(guard)
             with self.builder.located(stage.compute.location):
                 self.builder.block = self.builder.add(tir.IfOp.make(map, operands)).block
+
+    def _skip_masked(self, nest: Nest, axis: IterVar, bound: dict[IterVar, AffineExpr], product: StageState) -> None:
+        """Raise a flag where a stage chooses any element of a product that is computed in one of its loops."""
+        stage = nest.stage
+        inside = stage.leaf[stage.leaf.index(axis) + 1 :]
+        lanes = nest.extents[inside[-1]] if inside else None
+        if not isinstance(lanes, int) or (choice := chosen(stage.compute, product.compute)) is None:
+            return
+        here = dict(bound)
+        with self.builder.located(stage.compute.location):
+            flags = self.flags(lanes)
+            with self._loops(nest, inside, here, attach=False):
+                points = self.points(stage, nest.region, axis_values(stage, nest.extents, here))
+                condition, raised = choice
+                value = self.condition(stage.compute, points, condition)
+                self.raise_flag(flags, here[inside[-1]], value, raised)
+            self._wanted[product] = self.any_of(flags)
 
     def _roll(self, stage: StageState, region: Sequence[Interval]) -> None:
         """The first pass of the innermost loop computes all of the region, the others what the one before did not."""

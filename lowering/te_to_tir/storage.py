@@ -70,7 +70,8 @@ def attributes_of(stage: StageState) -> dict[str, Attribute]:
 class Stored:
     """The storage of a tensor's elements: element `i` of the tensor is at `i - starts` of the kept region.
 
-    rolling: dimension and length of a circular buffer, where element `i` is at `i mod length`.
+    rolling: dimension and length of a circular buffer, where element `i` is at `i mod length`. rounded: the dimensions
+    in which the region may end past the tensor, with elements that may be read like others.
     """
 
     def __init__(
@@ -79,11 +80,13 @@ class Stored:
         starts: Sequence[AffineExpr],
         layout: Layout | None = None,
         rolling: tuple[int, Size] | None = None,
+        rounded: frozenset[int] = frozenset(),
     ):
         self.buffer = buffer
         self.starts = starts
         self.layout = layout
         self.rolling = rolling
+        self.rounded = rounded
 
     def place(self, point: Sequence[AffineExpr]) -> list[AffineExpr]:
         """Return the position in the buffer of a point of the tensor."""

@@ -7,10 +7,12 @@ from math import prod
 
 from xdsl.dialects.builtin import f32, f64
 
+from ...dialects.affine import below
 from ...dialects.relay.matmul import FEW_ROWS, BatchMatmulOp
 from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.operator import Operator, OpPattern, element_of, shape_of
 from ...dialects.sizes import Size, same_shape
+from ...dialects.sizes.kernel import may_be_one
 from .fusion_graph import FusionGraph, operator_of
 
 MOST_KEYS = 1 << 13
@@ -72,16 +74,18 @@ def _before(graph: FusionGraph, number: dict[Operator, int], softmax: SoftmaxOp)
 
 
 def _is_large(scores: Sequence[Size]) -> bool:
-    """Return whether scores of a shape are better computed in blocks of rows than all at once."""
+    """Return whether scores of a shape are better computed in blocks of rows than all at once; open ones may be."""
+    if not all(isinstance(extent, int) for extent in scores):
+        return True
     return _FEWEST_KEYS < scores[-1] <= MOST_KEYS and 4 * prod(scores) >= _FEWEST_BYTES
 
 
 def _is_plain(op: BatchMatmulOp) -> bool:
     """Return whether a product is of more than a few rows, and of operands as its schedule wants them."""
-    extents: list[Size] = [*shape_of(op.x), *shape_of(op.y)]
     rows, columns = shape_of(op.result)[-2:]
-    flipped = op.signature.get("transpose_a") or op.signature.get("transpose_b")
-    return not flipped and all(isinstance(extent, int) for extent in extents) and rows > FEW_ROWS and columns > 1
+    # Rows of an open number are multiplied with a copy in the other order, of which the kernel is in charge.
+    flipped = op.signature.get("transpose_a") or (op.signature.get("transpose_b") and not may_be_one(rows))
+    return not flipped and not below(rows, FEW_ROWS + 1) and not below(columns, 2)
 
 
 def _sole_reader(graph: FusionGraph, node: int) -> int | None:

@@ -52,12 +52,13 @@ def test_a_thin_border_is_multiplied():
     assert not branches(convolution(56, 3, 1, 1))
 
 
-def test_only_reductions_skip_padding():
+@pytest.mark.parametrize("pragma", ["skip_padding", "skip_zeros"])
+def test_only_reductions_skip_terms(pragma: str):
     """The pragma is for loops over terms."""
     te = whence.te
     a = te.placeholder((8,), name="a")
     b = te.compute((8,), lambda i: a[i] + 1.0, name="b")
     schedule = te.create_schedule(b.op)
-    schedule[b].pragma(b.op.axis[0], "skip_padding")
-    with pytest.raises(ScheduleError, match="expected an axis of a reduction for skip_padding"):
+    schedule[b].pragma(b.op.axis[0], pragma)
+    with pytest.raises(ScheduleError, match=f"expected an axis of a reduction for {pragma}"):
         whence.lower(schedule, [a, b])

@@ -44,6 +44,10 @@ _ABREAST = (4, 2)
 PARTITION_HINT = "loop_partition_hint"
 """The pragma of loops whose first and last passes, where guards fail, get code of their own."""
 
+SKIP_MASKED = "skip_masked"
+"""The pragma of loops that a product is computed in, which is left out where a mask chooses none of its elements."""
+SKIP_ZEROS = "skip_zeros"
+"""The pragma of loops over terms of a product, which are left out where its first operand is 0."""
 VECTOR_REDUCTION = "vector_reduction"
 """The pragma of loops over the terms of a reduction that become vectors and one reduction of their lanes. `vectorize`
 is for axes of data, as in TVM."""

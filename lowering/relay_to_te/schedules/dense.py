@@ -7,6 +7,7 @@ from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
+from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
@@ -24,7 +25,20 @@ from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PANELS, PARTITION_HINT, Scheduling, Shared, operand, passes, points, read_stage, shape_of, tag_of
+from .common import (
+    PANELS,
+    PARTITION_HINT,
+    SKIP_MASKED,
+    SKIP_ZEROS,
+    Scheduling,
+    Shared,
+    operand,
+    passes,
+    points,
+    read_stage,
+    shape_of,
+    tag_of,
+)
 from .reduction import along_all, lane_sums, place_lane_sums, schedule_reduction
 from .tile_products import sum_in_tiles, takes_tiles, tile_columns, tile_rows
 from .tiles import counted, product_fits, product_tile, product_widths
@@ -37,7 +51,7 @@ _OPEN_STEPS = 2
 """The steps if only a call knows the number of rows: as fast, and LLVM then has several such tiles to compile."""
 _LOADS = 1.5
 """The cost of as many loads as products, in products."""
-_OPEN = 2
+OPEN = 2
 """Vectors of a row of a tile where the number of columns is open."""
 _KEPT = 1 << 18
 """The bytes of weights made of a few bits that a panel keeps for all tiles of rows. Of more each tile makes its own."""
@@ -48,6 +62,8 @@ _PAGE = 1 << 12
 """The bytes after which addresses share a place in the nearest cache."""
 _MANY = 32
 """Rows of a product beside which a copy of the other operand takes little time."""
+_TERMS = 64
+"""Terms of a product that are left out together where the first operand is 0."""
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -88,6 +104,7 @@ class Matrix(NamedTuple):
     """The loops of a product's result, and how many of the rows there are where it is computed.
 
     usual: of those by default, where that is a choice; by them a tile is chosen. row: the number of the rows' axis.
+    zeros: whether the first operand may be 0 for whole tiles, as weights of masked scores are.
     """
 
     batch: Sequence[IterVar]
@@ -96,6 +113,7 @@ class Matrix(NamedTuple):
     height: Size
     usual: int | None = None
     row: int = -2
+    zeros: bool = False
 
 
 def tile(
@@ -106,7 +124,7 @@ def tile(
     size: the points of it that are shared among threads; None where they are inside a loop that is. weights: what makes
     numbers of a packed weight, a panel at a time or, of few rows, in the product itself.
     """
-    batch, rows, columns, extent, usual, row = matrix
+    batch, rows, columns, extent, usual, row, zeros = matrix
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if weights is None and takes_tiles(work, inner, extent, shape_of(inner.compute.reads[-1])[-1] if packed else WORDS):
@@ -115,7 +133,7 @@ def tile(
     if packed:
         panel = known(shape_of(inner.compute.reads[-1])[-1])
     elif not isinstance(columns.extent, int):
-        panel = lanes * _OPEN if _along_columns(inner) else lanes
+        panel = lanes * OPEN if _along_columns(inner) else lanes
     elif columns.extent % lanes and _along_columns(inner):
         panel = _ragged_panel(counted(extent), columns.extent, lanes, work.machine)
     else:
@@ -165,6 +183,8 @@ def tile(
     ):
         _copy_panels(work, host, inner, n_outer)
     inner.compute_at(host, tiles[-1])
+    if not packed and any(isinstance(op, SelectOp) for part in work.parts(host) for op in part.compute.block.ops):
+        host.pragma(tiles[-1], SKIP_MASKED)
     if size is not None:
         work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
@@ -173,6 +193,9 @@ def tile(
         # The numbers of a word, which is loaded once.
         work.knobs.fix("steps", 1)
         inner.unroll(reduce[-1])
+    elif zeros:
+        reduce[-1:] = inner.split(reduce[-1], _TERMS, tail="cut")
+        inner.pragma(reduce[-2], SKIP_ZEROS)
     elif (steps := _steps(work, reduce[-1], packed, isinstance(rows.extent, int))) > 1:
         reduce[-1:] = inner.split(reduce[-1], steps)
         inner.unroll(reduce[-1])

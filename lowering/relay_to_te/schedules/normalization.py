@@ -87,10 +87,10 @@ def _kept_rows(work: Scheduling, last: Stage, rows: Sequence[IterVar], vectors: 
     return bool(here), count
 
 
-def _several(rows: Sequence[IterVar]) -> tuple[int, int] | None:
+def _several(rows: Sequence[IterVar], height: int | None) -> tuple[int, int] | None:
     """Return the innermost loop over rows and the number of its passes that hide each other's latency."""
     for at in range(len(rows) - 1, -1, -1):
-        extent = rows[at].extent
+        extent = rows[at].extent if height is None else height
         if isinstance(extent, int) and (count := largest_divisor(extent, _ROWS)) > 1:
             return at, count
     return None
@@ -125,11 +125,16 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
 
 
 def schedule_row_group(
-    work: Scheduling, stages: Sequence[Stage], columns: int, rows: Sequence[IterVar] | None = None
+    work: Scheduling,
+    stages: Sequence[Stage],
+    columns: int,
+    rows: Sequence[IterVar] | None = None,
+    height: int | None = None,
 ) -> IterVar:
     """Compute all stages in one loop over rows of the last one, which is returned.
 
-    columns: how many axes a row has; rows: the loops over rows that it is made of, where not all are.
+    columns: how many axes a row has; rows: the loops over rows that it is made of, where not all are; height: how many
+    rows there are where it is computed, if that is not all of them.
     """
     last = stages[-1]
     loops = work.loops(last)
@@ -144,7 +149,7 @@ def schedule_row_group(
     if kept and rows and count > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
-    elif not isinstance(column.extent, int) and (match := _several(rows)) is not None:
+    elif not isinstance(column.extent, int) and (match := _several(rows, height)) is not None:
         at, count = match
         depth = last.axes.index(rows[at])
         rows[at], block = last.split(rows[at], count)

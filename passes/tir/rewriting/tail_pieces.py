@@ -19,7 +19,7 @@ from xdsl.traits import Pure
 from ....dialects.affine import FAR, Linear, linear
 from ....dialects.sizes import Size, ceil_div, same
 from ....dialects.sizes.kernel import affine_map, lifted, size_attribute
-from ....dialects.tir import ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
+from ....dialects.tir import PAST_THE_END, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
 from ....provenance.walk import walk
 
@@ -29,7 +29,7 @@ _POINTERS = 8
 
 
 class _Tile(NamedTuple):
-    """Passes of the loop around that are computed together."""
+    """Passes of the loop around that are computed together, in loops of which some are unrolled."""
 
     height: int
     rows: Size
@@ -80,13 +80,14 @@ def _tile(loop: ForOp, ranges: Ranges) -> _Tile | None:
             return None
         ((atom, factor),) = others
         row = values[atom.position].owner.parent_op() if isinstance(atom, AffineDimExpr) else None
-        if not isinstance(row, ForOp) or row.kind.data != "unrolled" or not same(factor, -1):
+        if not isinstance(row, ForOp) or not same(factor, -1):
             return None
         if not same(row.trip_count, -step) or (last is not None and not same(last, form.constant)):
             return None
         height, last = -step, form.constant
         loops.add(row)
-    return None if last is None else _Tile(height, last + 1, frozenset(loops))
+    is_unrolled = any(isinstance(row, ForOp) and row.kind.data == "unrolled" for row in loops)
+    return _Tile(height, last + 1, frozenset(loops)) if last is not None and is_unrolled else None
 
 
 def _guards(loop: ForOp, ranges: Ranges) -> Iterator[tuple[Linear, int, tuple[SSAValue, ...]]]:
@@ -132,7 +133,7 @@ class _Piece:
                 computing.update(inside)
                 if not all(self._moved(inner, clamped=True) for inner in inside):
                     return False
-            elif not self._moved(op, clamped=False):
+            elif not self._moved(op, clamped=PAST_THE_END in op.attributes):
                 return False
         return True
 
