@@ -1,7 +1,7 @@
 """The Explorer in one file, which needs no network: the page with its modules inside, and a session in parts.
 
-The head of the session is a block of plain JSON, each body of a stage and each film of a schedule a block of its own,
-in gzip and base64, that the page unpacks when it is asked for. The content policy allows the two scripts and the style
+The head of the session is a block of plain JSON. Each body of a stage, each film of a schedule and the tables of
+queries are blocks of their own, in gzip and base64, that the page unpacks when it is asked for them. The content policy allows the two scripts and the style
 of the file by their hashes, modules and workers out of `data:` addresses, and nothing else: no name out of a model
 becomes code, and nothing is fetched or sent.
 """
@@ -19,6 +19,7 @@ from ..support.names import shown
 from .page_files import MAIN, block_json, framed, hash_source, import_map, modules, page_files
 from .session.document import Session
 from .session.parts import head, schedule_part, stage_part
+from .session.query.part import tables_part
 
 _BOOT = f'import "{MAIN}";'
 
@@ -59,6 +60,7 @@ def _blocks(session: Session) -> Iterator[str]:
         yield _packed(f"stage-{number}", stage_part(stage))
     for number, schedule in enumerate(session.schedules):
         yield _packed(f"schedule-{number}", schedule_part(schedule))
+    yield _packed("tables", tables_part(session))
 
 
 def _packed(name: str, text: str) -> str:

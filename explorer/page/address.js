@@ -66,6 +66,7 @@ export function readAddress(hash, model) {
   if (typeof kept.dock === "string") values.dock = kept.dock;
   if (kept.dockShare > 0 && kept.dockShare < 1) values.dockShare = kept.dockShare;
   values.filter = kept.filter === 1;
+  values.query = typeof kept.query === "string" ? kept.query : "";
   return values;
 }
 
@@ -94,7 +95,7 @@ export function keepAddress(state, model) {
       if (waiting) write();
     }, DELAY);
   };
-  state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter"], () => {
+  state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter", "query"], () => {
     if (state.restoring || waiting) return;
     waiting = true;
     // What one action changes is one step.
@@ -112,8 +113,8 @@ export function keepAddress(state, model) {
 
 /** What makes a state another place than before. @param {State} state */
 function placeOf(state) {
-  const { program, panes, pins, dock } = kept(state);
-  return JSON.stringify([program, panes.map(([level, stage, call, , , , from]) => [level, stage, call, from]), pins, dock]);
+  const { program, panes, pins, dock, query } = kept(state);
+  return JSON.stringify([program, panes.map(([level, stage, call, , , , from]) => [level, stage, call, from]), pins, dock, query]);
 }
 
 /** @param {State} state */
@@ -138,6 +139,7 @@ function kept(state) {
     dockShare: Number(state.get("dockShare").toFixed(3)),
     theme: state.get("theme"),
     filter: state.get("filter") ? 1 : 0,
+    query: state.get("query") || undefined,
   };
 }
 

@@ -148,7 +148,13 @@ function firstNotBelow(list, line) {
 export function kin(model, mark, stage, call) {
   const links = model.links(stage);
   if (!mark || !links) return NO_KIN;
-  const { at } = mark;
+  const { at, lines } = mark;
+  const own = lines?.get(stage);
+  if (own) {
+    const all = new Set(own);
+    return new Kin([own], (line) => all.has(line));
+  }
+  if (lines && elsewhere(model, lines, stage)) return NO_KIN;
   if (
     at &&
     at.tir > 0 &&
@@ -162,6 +168,18 @@ export function kin(model, mark, stage, call) {
     return new Kin([Int32Array.of(at.line)], (line) => line === at.line);
   }
   return valueKin(links.bySet(), links.columns.set, model.valuesMeeting(stage, mark.rows, call));
+}
+
+/**
+ * Return whether lines of other kernels are marked at the level of a stage, and none of its own kernel.
+ * @param {SessionModel} model
+ * @param {Map<number, Int32Array>} lines
+ * @param {number} stage
+ */
+function elsewhere(model, lines, stage) {
+  const { level, kernel } = model.stageRow(stage);
+  const rows = [...lines.keys()].map((k) => model.stageRow(k)).filter((row) => row.level === level);
+  return rows.length > 0 && rows.every((row) => row.kernel !== kernel);
 }
 
 /**

@@ -17,6 +17,7 @@ export function initialValues() {
     dockShare: 0.36,
     theme: "auto",
     filter: false,
+    query: "",
   };
 }
 

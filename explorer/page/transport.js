@@ -18,7 +18,7 @@ export async function openSession() {
 
 /**
  * A report: the head is JSON, or gzip in base64 where its type is `application/octet-stream`; each stage and schedule
- * is a block of its own, `stage-3`, always gzip in base64.
+ * is a block of its own, `stage-3`, always gzip in base64, and so are the tables that queries ask.
  * @param {HTMLElement} element
  * @returns {Promise<Api>}
  */
@@ -31,6 +31,7 @@ async function embedded(element) {
     session: 0,
     stageBody: async (stage) => JSON.parse(await block(`stage-${stage}`)),
     schedule: async (schedule) => JSON.parse(await block(`schedule-${schedule}`)),
+    tables: async () => JSON.parse(await block("tables")),
   };
 }
 
@@ -43,6 +44,7 @@ async function served() {
     session,
     stageBody: (stage) => ask(`/session/${session}/stage/${stage}`),
     schedule: (schedule) => ask(`/session/${session}/schedule/${schedule}`),
+    tables: () => ask(`/session/${session}/tables`),
     scheduleDetails: (schedule, text) => post("/schedule/details", { session, schedule, text }),
     measureSchedule: (schedule, text) => post("/schedule/measure", { session, schedule, text }),
   };

@@ -3,6 +3,7 @@
 import type { Body, Frame, NextPrimitive, Session, Stage } from "whence/document";
 import type { Actions } from "whence/actions";
 import type { SessionModel } from "whence/session";
+import type { Tables } from "whence/query/types";
 import type { State } from "whence/state";
 
 /** What the page reads a session through; the same for an offline file and for a server. */
@@ -15,6 +16,8 @@ export interface Api {
   session: number;
   stageBody(stage: number): Promise<Body>;
   schedule(schedule: number): Promise<Frame[]>;
+  /** What queries ask. */
+  tables(): Promise<Tables>;
   /** The last frame of a text of a kernel's schedule; a server makes it. */
   scheduleDetails?(schedule: number, text: string): Promise<ScheduleDetails>;
   /** Build a text of a kernel's schedule, and run it beside the default one. */
@@ -74,6 +77,8 @@ export interface Mark {
   rows: number[];
   label: string;
   at: At | null;
+  /** Stage -> the very lines that are marked, ascending; other stages show the lines of the layers. */
+  lines?: Map<number, Int32Array>;
 }
 
 /** A pane; `level` names the kind of view that it holds. */
@@ -113,6 +118,8 @@ export interface Values {
   theme: "auto" | "light" | "dark";
   /** True where panes show pinned lines only. */
   filter: boolean;
+  /** The query that the tab of answers shows; "" for none. */
+  query: string;
 }
 
 export interface PaneView {

@@ -16,6 +16,7 @@ import { registerPane } from "whence/kinds";
 import { paletteActions } from "whence/palette/view";
 import { passActions } from "whence/passes/current";
 import { passesDock } from "whence/passes/dock";
+import { answerDock } from "whence/query/dock";
 import { runActions } from "whence/run/actions";
 import { run } from "whence/run/dock";
 import { TextPane } from "whence/text/pane";
@@ -59,7 +60,7 @@ registerDock(why);
 registerDock(where);
 registerDock(run);
 registerDock(schedule);
-for (const dock of [timeDock, timelineDock, memoryDock, tensorsDock, compareDock]) registerDock(dock);
+for (const dock of [timeDock, timelineDock, memoryDock, tensorsDock, compareDock, answerDock]) registerDock(dock);
 
 /**
  * Add the actions of views.

@@ -16,6 +16,7 @@ from small_session import named_session, small_session
 
 from whence.explorer.report_file import report, write_report
 from whence.explorer.session.parts import head, stage_part
+from whence.explorer.session.query.part import tables_part
 from whence.support.errors import PipelineError
 
 
@@ -54,6 +55,8 @@ def test_blocks_are_the_parts_of_the_session():
     for number, stage in enumerate(session.stages):
         packed = base64.b64decode(elements.block(f"stage-{number}"))
         assert gzip.decompress(packed).decode() == stage_part(stage)
+    tables = gzip.decompress(base64.b64decode(elements.block("tables"))).decode()
+    assert tables == tables_part(session)
     assert json.loads(gzip.decompress(base64.b64decode(elements.block("schedule-0"))))[1]["at"] == "schedules/x.py:8"
 
 

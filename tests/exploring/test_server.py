@@ -13,6 +13,7 @@ from explorer_client import Client
 from small_session import small_session
 
 from whence.explorer.session.parts import head, stage_part
+from whence.explorer.session.query.part import tables_part
 from whence.exploring.guard import BODY_LIMIT, UPLOAD_LIMIT
 
 
@@ -121,6 +122,7 @@ def test_parts_are_those_of_the_session_in_gzip_and_are_asked_for_once(client: C
     assert packed.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed.data) == plain.data
     assert client.ask("GET", "/session/stage/1").data.decode() == stage_part(session.stages[1])
+    assert client.ask("GET", "/session/1/tables").data.decode() == tables_part(session)
     assert client.ask("GET", "/session/1/schedule/0").status == 200
     again = client.ask("GET", "/session/1/head", If_None_Match=packed.headers["ETag"])
     assert (again.status, again.data) == (304, b"")

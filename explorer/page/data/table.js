@@ -26,6 +26,7 @@ const MOST = 400;
  * @property {readonly Row[]} rows in the order to begin with
  * @property {(row: Row) => readonly number[]} layers the layers that a row stands for
  * @property {(row: Row) => number} [call] the call that a row stands for
+ * @property {(row: Row, slot: 0 | 1) => void} [pin] what a click does instead of pinning the layers
  * @property {(row: Row) => string} [kind] a class of a row, such as `departs`
  */
 
@@ -131,6 +132,7 @@ export class RowTable {
    */
   #pin(event, second) {
     const shown = this.#shown[this.#at(event)];
+    if (shown && this.about.pin) return this.about.pin(shown.row, second ? 1 : 0);
     const layers = shown ? this.about.layers(shown.row) : [];
     if (!shown || layers.length === 0) return;
     if (this.about.call) this.app.pinCall(this.about.call(shown.row), second ? 1 : 0);

@@ -4,6 +4,9 @@ import { allDocks } from "whence/dock";
 import { letters, match } from "whence/fuzzy";
 import { positionOf, servingCalls } from "whence/navigate";
 import { goToRun } from "whence/passes/current";
+import { ask, tablesOf } from "whence/query/ask";
+import { parsed } from "whence/query/language";
+import { QueryError } from "whence/query/tokens";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {{kind: string, text: string, detail: string, run: (second: boolean) => void}} Entry */
@@ -13,8 +16,9 @@ const LONGEST = 160;
 const LOOP = /^\s*((?:tir\.)?for\b.*)/;
 const SYMBOL = /^(?!\.L)([\w.$]+):|(?:llvm\.func|^define) .*?@([\w.$]+)\(/;
 const COMMANDS = ">";
+const QUERY = "?";
 /** Kinds whose hits come first where they match as well. @type {Record<string, number>} */
-const BONUS = { command: 6, view: 6, layer: 5, kernel: 4, pass: 3, call: 3, loop: 1, symbol: 1, op: 0 };
+const BONUS = { query: 1e6, command: 6, view: 6, layer: 5, kernel: 4, pass: 3, call: 3, loop: 1, symbol: 1, op: 0 };
 
 export class Entries {
   /** @type {Entry[]} */
@@ -23,6 +27,8 @@ export class Entries {
   #bits = [];
   /** @type {string[]} */
   #small = [];
+  /** @type {import("whence/query/types").Tables | null} */
+  #queried = null;
   /** The last query and what matched it. @type {{query: string, size: number, list: number[]}} */
   #last = { query: "", size: 0, list: [] };
 
@@ -83,6 +89,23 @@ export class Entries {
       for (const level of /** @type {const} */ (["llvm", "asm"])) await this.#lines(kernels[kernel].stages.findLast((k) => stages[k].level === level) ?? -1, "symbol", SYMBOL);
       if (kernel % 8 === 7 || kernel === kernels.length - 1) more();
     }
+    this.#queried = await tablesOf(this.app);
+    more();
+  }
+
+  /** The hit that answers a query; what is no query is one only behind a `?`, with what is wrong. @param {string} text @returns {Hit[]} */
+  #question(text) {
+    const query = text.replace(QUERY, "").trim();
+    if (!this.#queried || !(text.startsWith(QUERY) ? query : /\S\s+\S/.test(query))) return [];
+    /** @type {(detail: string, at: number[]) => Hit[]} */
+    const hit = (detail, at) => [{ entry: { kind: "query", text: query, detail, run: () => void ask(this.app, query) }, at, score: BONUS.query }];
+    try {
+      const { table } = parsed(query, this.#queried);
+      return hit(this.#queried.tables[table]?.about ?? "", []);
+    } catch (error) {
+      if (!(error instanceof QueryError)) throw error;
+      return text.startsWith(QUERY) ? hit(error.message, Array.from({ length: error.length }, (_, k) => error.at + k)) : [];
+    }
   }
 
   /** @param {number[]} stages the last first */
@@ -121,17 +144,19 @@ export class Entries {
   }
 
   /**
-   * Return the best hits of a query; one that begins with `>` is for commands only.
+   * Return the best hits of a query; one that begins with `>` is for commands only, with `?` for the tables.
    * @param {string} text @param {number} most
    * @returns {{hits: Hit[], count: number}}
    */
   search(text, most) {
     const query = text.replace(COMMANDS, "").trim().toLowerCase();
+    const asked = this.#question(text);
+    if (text.startsWith(QUERY)) return { hits: asked, count: asked.length };
     const all = !text.startsWith(COMMANDS);
     const commands = this.#commands();
     if (!query) return { hits: commands.slice(0, most).map((entry) => ({ entry, at: [], score: 0 })), count: commands.length + (all ? this.size : 0) };
     /** @type {Hit[]} */
-    const hits = [];
+    const hits = [...asked];
     const look = (/** @type {Entry} */ entry, /** @type {string} */ small) => {
       const hit = match(query, entry.text, small);
       if (hit) hits.push({ entry, at: hit.at, score: hit.score + (BONUS[entry.kind] ?? 0) });

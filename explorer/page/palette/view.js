@@ -30,7 +30,7 @@ class Palette {
     this.list = h("ul", { id: "palette-list", class: "palette-list", role: "listbox", "aria-label": "Results" });
     this.count = h("p", { class: "palette-count", role: "status", "data-test": "palette-count" });
     this.field = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": "Search or command",
-      placeholder: "layers, ops, passes, kernels, loops, symbols, commands", "data-test": "palette-field", spellcheck: "false", autocomplete: "off",
+      placeholder: "layers, ops, passes, kernels, loops, symbols, > commands, ? time by op", "data-test": "palette-field", spellcheck: "false", autocomplete: "off",
       oninput: () => this.#search(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) });
     this.dialog = h("dialog", { class: "palette", "aria-label": "Command palette", "data-test": "palette", onclick: (/** @type {MouseEvent} */ event) => this.#click(event) },
       this.field, this.list, this.count);
@@ -113,5 +113,6 @@ function row({ entry: { kind, text, detail }, at }, k) {
 /** @param {App} app */
 export function paletteActions(app) {
   app.actions.add({ id: "palette", title: "Search or command", key: "Ctrl+K", group: "Search", run: () => openPalette(app) });
+  app.actions.add({ id: "ask", title: "Ask a query", group: "Search", run: () => openPalette(app, "?") });
   app.actions.add({ id: "find", title: "Find in the pane", key: "Ctrl+F", group: "Search", enabled: () => Boolean(app.view(app.pane().id)?.search), run: () => app.view(app.pane().id)?.search?.(0) });
 }

@@ -290,7 +290,7 @@ _ROUTES: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("GET", "/sessions", Handler.sessions),
     ("GET", "/session/head", Handler.head),
     ("GET", f"/session/(stage|schedule)/{_NUMBER}", Handler.last_part),
-    ("GET", f"/session/{_NUMBER}/(head)", Handler.part),
+    ("GET", f"/session/{_NUMBER}/(head|tables)", Handler.part),
     ("GET", f"/session/{_NUMBER}/(stage|schedule)/{_NUMBER}", Handler.part),
     ("GET", "/passes", Handler.passes),
     ("GET", "/events", Handler.events),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from whence.explorer.session.document import Session
 from whence.explorer.session.parts import head, schedule_part, stage_part
+from whence.explorer.session.query.part import tables_part
 from whence.exploring.request import Request
 
 MOST = 8
@@ -81,6 +82,8 @@ class Store:
                 text = stage_part(session.stages[index])
             case "schedule":
                 text = schedule_part(session.schedules[index])
+            case "tables":
+                text = tables_part(session)
             case _:
                 text = head(session)
         return gzip.compress(text.encode(), 5, mtime=0)
