@@ -1,9 +1,9 @@
 """The Explorer in one file, which needs no network: the page with its modules inside, and a session in parts.
 
 The head of the session is a block of plain JSON. Each body of a stage, each film of a schedule and the tables of
-queries are blocks of their own, in gzip and base64, that the page unpacks when it is asked for them. The content policy allows the two scripts and the style
-of the file by their hashes, modules and workers out of `data:` addresses, and nothing else: no name out of a model
-becomes code, and nothing is fetched or sent.
+queries are blocks of their own, in gzip and base64, that the page unpacks when it is asked for them. The content policy
+allows the two scripts and the style of the file by their hashes, modules and workers out of `data:` addresses, and
+nothing else: no name out of a model becomes code, and nothing is fetched or sent.
 """
 
 from __future__ import annotations
