@@ -132,6 +132,20 @@ def test_calls(page: Page, report: Show, picture: Take):
     picture("calls")
 
 
+@wide
+def test_answer(page: Page, report: Show, picture: Take):
+    """A query in the palette, its table in the dock, and the lines of the answer lit up."""
+    report("int8")
+    _only(page, "tir", "asm")
+    page.keyboard.press("Control+k")
+    page.locator("[data-test=palette-field]").fill("lines where opcode~vpmadd and layer=pointwise1")
+    page.locator("[data-test=palette-hit][data-kind=query]").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("[data-test=answer-table] tbody tr").nth(3).wait_for()
+    page.locator("[data-test=pane][data-level=asm] [data-row][data-pin=A]").first.wait_for()
+    picture("answer")
+
+
 def test_every_picture_is_shown_and_there():
     root = Path(__file__).parents[2]
     pages = [root / "README.md", *(root / "docs").glob("*.md")]
