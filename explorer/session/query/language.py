@@ -158,7 +158,8 @@ class _Parser:
         while self.token.kind != "end":
             token = self.take()
             word = token.text.lower() if token.kind == "word" else ""
-            clause = "change" if word in CHANGES else word
+            # No word is a mark, so none is taken for this clause.
+            clause = "=" if word in CHANGES else word
             if clause in seen:
                 self.fail(token, f"{word} once")
             seen.add(clause)
@@ -179,7 +180,7 @@ class _Parser:
                     plan.top = int(number.text)
                 case "after":
                     self.after(plan, token)
-                case "change":
+                case "=":
                     if plan.table not in ("ops", "lines"):
                         self.fail(token, f"ops or lines before {word}")
                     plan.where = _both(plan.where, ("=", "change", word))
