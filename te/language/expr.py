@@ -174,6 +174,10 @@ class Var(Expr):
         self.dtype = dtype
 
 
+class SizeVar(Var):
+    """A scalar that is not negative."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Const(Expr):
     """A number. With a location it is there wherever it is used, else where what uses it is."""

@@ -20,6 +20,7 @@ from .expr import (
     Reinterpret,
     Select,
     SizeNumber,
+    SizeVar,
     Var,
     binary,
     compare,
@@ -73,7 +74,7 @@ def size_var(name: str = "size", dtype: str = "int32") -> Var:
     """A size of tensors that stays open until a schedule is made with `sizes={name: value}`."""
     if is_float(check_dtype(dtype, "te.size_var")) or dtype == BOOL:
         fail(f"te.size_var: expected an integer dtype, got {dtype}")
-    return Var(name, dtype)
+    return SizeVar(name, dtype)
 
 
 def min_value(dtype: str) -> Const:

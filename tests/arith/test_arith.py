@@ -16,6 +16,13 @@ from whence.te.language.expr import Axis, Binary, Compare, Const, Expr, Select, 
 
 X, Y, Z = te.var("x"), te.var("y"), te.var("z")
 ENDS = {X: (-5, 6), Y: (0, 9), Z: (3, 4)}
+
+
+def divided(a: int, b: int) -> int:
+    """The quotient towards 0."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
 _PYTHON: dict[str, Callable[[int, int], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -28,6 +35,13 @@ _PYTHON: dict[str, Callable[[int, int], Any]] = {
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,
     "ge": lambda a, b: a >= b,
+    "truncdiv": divided,
+    "truncmod": lambda a, b: a - b * divided(a, b),
+    "shr": lambda a, b: a >> b,
+    "shl": lambda a, b: a << b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
 }
 
 
@@ -95,6 +109,110 @@ def test_all_that_is_said_of_random_expressions_holds_at_all_points() -> None:
             assert value(interval.max_value, everywhere[0]) >= max(values)
 
 
+def any_random(draw: random.Random, depth: int) -> Expr:
+    """An expression of all operators, whose divisors are not 0 and whose shifts are small."""
+    if depth == 0 or draw.random() < 0.1:
+        return draw.choice([X, Y, Z, te.const(draw.randint(-7, 7))])
+    a, b = any_random(draw, depth - 1), any_random(draw, depth - 1)
+    match draw.randrange(10):
+        case 0:
+            return a * b
+        case 1:
+            return draw.choice([te.truncdiv, te.truncmod])(a, draw.choice([-3, 2, 4, 8]))
+        case 2:
+            return draw.choice([te.floordiv, te.floormod])(a, b * b + 1)
+        case 3:
+            return draw.choice([te.truncdiv, te.truncmod])(a, te.maximum(b, 1))
+        case 4:
+            return a >> draw.choice([0, 1, 3])
+        case 5:
+            return a & draw.choice([1, 3, 5, 7, b])
+        case 6:
+            return a | b if draw.random() < 0.5 else a ^ b
+        case 7:
+            return te.select(a < b, a, b)
+        case 8:
+            return draw.choice([te.minimum, te.maximum])(a, b)
+        case _:
+            return a + b if draw.random() < 0.5 else a - b
+
+
+def test_bounds_and_forms_of_all_operators_hold_at_all_points() -> None:
+    draw, everywhere = random.Random(7), points()
+    finite = 0
+    for _ in range(150):
+        known, expr = analyzer(), any_random(draw, 3)
+        values = [value(expr, at) for at in everywhere]
+        bound, form = known.const_int_bound(expr), known.modular_set(expr)
+        assert bound.min_value <= min(values), expr
+        assert max(values) <= bound.max_value, expr
+        finite += bound.max_value < bound.POS_INF
+        assert all(v == form.base if form.coeff == 0 else (v - form.base) % form.coeff == 0 for v in values), expr
+    assert finite > 120
+
+
+NARROW: list[Callable[[Any, Any], Any]] = [
+    operator.mul,
+    te.truncdiv,
+    te.truncmod,
+    te.floordiv,
+    te.floormod,
+    te.minimum,
+    te.maximum,
+    lambda x, y: x & 3,
+    lambda x, y: x >> 1,
+    lambda x, y: x * 3 - y,
+]
+
+
+@pytest.mark.parametrize("expr", NARROW)
+def test_bounds_are_as_narrow_as_their_operands_tell(expr: Callable[[Any, Any], Any]) -> None:
+    x, y = te.var("x"), te.var("y")
+    for low, high in ((-8, 9), (1, 6), (-5, -2)):
+        known = arith.Analyzer()
+        known.update(x, arith.ConstIntBound(-9, 10))
+        known.update(y, arith.ConstIntBound(low, high))
+        pairs = itertools.product(range(-9, 11), (b for b in range(low, high + 1) if b))
+        values = [value(expr(x, y), {x: a, y: b}) for a, b in pairs]
+        assert known.const_int_bound(expr(x, y)) == arith.ConstIntBound(min(values), max(values)), (low, high)
+
+
+def test_a_float_between_two_casts_keeps_what_it_holds() -> None:
+    x, known = te.var("x", "int8"), arith.Analyzer()
+    assert known.const_int_bound(te.floormod(x, 7).astype("float32").astype("int32")) == arith.ConstIntBound(0, 6)
+    assert known.const_int_bound((x.astype("float32") * 0.5).astype("int32")).max_value == 2**31 - 1
+
+
+def test_what_was_asked_in_a_scope_is_not_believed_outside() -> None:
+    x, y, known = te.var("x"), te.var("y"), arith.Analyzer()
+    known.update(x, arith.ConstIntBound(0, 100))
+    known.update(y, arith.ConstIntBound(0, 100))
+    with known.constraint_scope(te.all(x < 3, y < 4)):
+        assert known.const_int_bound(x * y).max_value == 6
+    assert known.const_int_bound(x * y).max_value == 10_000
+    known.update(x, arith.ConstIntBound(0, 5), override=True)
+    assert known.const_int_bound(x * y).max_value == 500
+
+
+def test_variables_have_the_bounds_of_their_dtypes() -> None:
+    known = arith.Analyzer()
+    for dtype, low, high in (("int8", -128, 127), ("uint8", 0, 255), ("int32", -(2**31), 2**31 - 1)):
+        assert known.const_int_bound(te.var("v", dtype)) == arith.ConstIntBound(low, high)
+    assert known.const_int_bound(te.size_var("n")).min_value == 0
+    assert known.const_int_bound(te.var("v", "int64")).max_value == arith.ConstIntBound.POS_INF
+
+
+def test_rests_that_a_scope_says_meet() -> None:
+    x, known = te.var("x"), arith.Analyzer()
+    rests = te.all(te.truncmod(x, 3).equal(2), te.truncmod(x, 5).equal(3), te.floormod(x, 7).equal(2))
+    with known.constraint_scope(rests):
+        assert known.modular_set(x) == arith.ModularSet(105, 23)
+    assert known.modular_set(x) == arith.ModularSet(1, 0)
+    assert known.modular_set((x * 4 + 2) * (x * 6 + 1)) == arith.ModularSet(4, 2)
+    assert known.modular_set((x * 4 + 2) >> 1) == arith.ModularSet(2, 1)
+    assert known.modular_set((x * 16 + x * 4) & 31) == arith.ModularSet(4, 0)
+
+
 def spelled(expr: Expr) -> str:
     return f"{spelled(expr.a)} {expr.op} {spelled(expr.b)}" if isinstance(expr, Binary | Compare) else str(expr)
 
@@ -130,7 +248,7 @@ def test_comparisons_are_decided_where_they_may_be(op: Callable[[Any, Any], Any]
 
 
 def test_proofs_and_scopes() -> None:
-    known, free = analyzer(), te.var("free")
+    known, free = analyzer(), te.var("free", "int64")
     assert known.can_prove(Y >= 0)
     assert not known.can_prove(Y >= 1)
     assert known.can_prove_equal(X + Y, Y + X)

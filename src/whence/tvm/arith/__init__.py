@@ -15,10 +15,10 @@ variables, an element of a tensor) is one more variable.
 from whence.arith import int_set as int_set
 from whence.arith.analyzer import Analyzer as Analyzer
 from whence.arith.analyzer import ConstIntBound as ConstIntBound
-from whence.arith.analyzer import ModularSet as ModularSet
 from whence.arith.forms import Range as Range
 from whence.arith.int_set import EvalSet as EvalSet
 from whence.arith.int_set import IntervalSet as IntervalSet
 from whence.arith.int_set import IntSet as IntSet
+from whence.arith.modular import ModularSet as ModularSet
 from whence.arith.pattern import detect_clip_bound as detect_clip_bound
 from whence.arith.pattern import detect_linear_equation as detect_linear_equation

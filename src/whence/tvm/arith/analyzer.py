@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import gcd
 from typing import ClassVar, cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from whence.arith.forms import Ends, Forms, integer
+from whence.arith.forms import Forms, integer
 from whence.arith.int_set import IntervalSet, IntSet, eval_set
-from whence.arith.pattern import limits
+from whence.arith.modular import ANY, ModularSet, modular_of
+from whence.arith.pattern import limits, remainders
 from whence.dialects.affine import FAR, Linear, linear
 from whence.support.errors import FrontendError, expectation
 from whence.te.language import expr as language
@@ -30,20 +30,6 @@ class ConstIntBound:
 
     def __repr__(self) -> str:
         return f"ConstIntBound({self.min_value}, {self.max_value})"
-
-
-@dataclass(frozen=True)
-class ModularSet:
-    """Numbers `coeff * k + base`; with `coeff` 0 the one number `base`."""
-
-    coeff: int
-    base: int
-
-    def joined(self, other: ModularSet, factor: int = 1) -> ModularSet:
-        """The sums of the numbers and `factor` times others."""
-        coeff = gcd(self.coeff, factor * other.coeff)
-        base = self.base + factor * other.base
-        return ModularSet(coeff, base % coeff if coeff else base)
 
 
 class Analyzer:
@@ -76,10 +62,11 @@ class Analyzer:
         if isinstance(info, ModularSet):
             self._equal[number] = info
             return
-        before, now = self._forms.ranges[number], (max(info.min_value, -FAR), min(info.max_value, FAR))
-        if not override and before not in ((-FAR, FAR), now):
+        before, now = self._forms.facts.get(number), (max(info.min_value, -FAR), min(info.max_value, FAR))
+        if not override and before not in (None, now):
             raise FrontendError(expectation("Analyzer", f"{var} as it was bound before, {before}", str(now)))
-        self._forms.ranges[number] = now
+        self._forms.facts[number] = now
+        self._forms.refresh()
 
     def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
         """The least and the greatest value."""
@@ -91,7 +78,18 @@ class Analyzer:
 
     def modular_set(self, expr: ExprLike) -> ModularSet:
         """The form `coeff * k + base` of the values."""
-        return self._modular(self._linear(self._forms.affine(integer(expr))))
+        value = integer(expr)
+        # Each finds what the other does not see: quotients that cancel, and operators that are not affine.
+        return self._modular(self._linear(self._forms.affine(value))).met(self._by_parts(value))
+
+    def _by_parts(self, expr: Expr) -> ModularSet:
+        return modular_of(expr, self._of_variable, lambda part: self._forms.bounds(part)[0])
+
+    def _of_variable(self, var: Var | Axis) -> ModularSet:
+        number = self._forms.number(var)
+        low, high = self._forms.ranges[number]
+        known = self._equal.get(number, ANY)
+        return known.met(ModularSet(0, low)) if low == high else known
 
     def _linear(self, expr: AffineExpr) -> Linear:
         return linear(expr, tuple(self._forms.ranges))
@@ -99,23 +97,18 @@ class Analyzer:
     def _modular(self, form: Linear) -> ModularSet:
         modular = ModularSet(0, cast(int, form.constant))
         for atom, factor in form.terms:
-            modular = modular.joined(self._of_atom(atom), cast(int, factor))
+            modular = modular.plus(self._of_atom(atom), cast(int, factor))
         return modular
 
     def _of_atom(self, atom: AffineExpr) -> ModularSet:
         match atom:
             case AffineDimExpr():
-                return self._equal.get(atom.position, ModularSet(1, 0))
+                return self._by_parts(self._forms.atoms[atom.position])
             case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=divisor)):
                 inner = self._modular(self._linear(lhs))
-                if kind is AffineBinaryOpKind.Mod:
-                    coeff = gcd(inner.coeff, divisor)
-                    return ModularSet(coeff, inner.base % coeff if coeff else inner.base % divisor)
-                if inner.coeff % divisor == 0:
-                    return ModularSet(inner.coeff // divisor, inner.base // divisor)
-                return ModularSet(1, 0)
+                return inner.floormod(divisor) if kind is AffineBinaryOpKind.Mod else inner.floordiv(divisor)
             case _:
-                return ModularSet(1, 0)
+                return ANY
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> Expr:
         """An equal expression in a simpler form."""
@@ -160,14 +153,17 @@ class Analyzer:
     def constraint_scope(self, constraint: ExprLike) -> Generator[None]:
         """A scope in which a condition holds."""
         forms = self._forms
-        before: dict[int, Ends] = {}
+        facts, equal = dict(forms.facts), dict(self._equal)
         for var, low, high in limits(integer(constraint), forms):
             number = forms.number(var)
-            now = forms.ranges[number]
-            before.setdefault(number, now)
-            forms.ranges[number] = max(now[0], low), min(now[1], high)
+            now = forms.facts.get(number, forms.ranges[number])
+            forms.facts[number] = max(now[0], low), min(now[1], high)
+        for var, rest in remainders(integer(constraint)):
+            number = forms.number(var)
+            self._equal[number] = self._equal.get(number, ANY).met(rest)
+        forms.refresh()
         try:
             yield
         finally:
-            for number, ends in before.items():
-                forms.ranges[number] = ends
+            forms.facts, self._equal = facts, equal
+            forms.refresh()

@@ -8,7 +8,8 @@ from typing import cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from whence.dialects.affine import FAR, bounds, linear
+from whence.arith.bounds import ALL, Ends, hull, met, of_binary, of_dtype
+from whence.dialects.affine import FAR, Linear, bounds, linear
 from whence.support.dtypes import is_float
 from whence.te.language import expr as language
 from whence.te.language.affine_forms import FLOORED, affine_binary
@@ -22,14 +23,17 @@ from whence.te.language.expr import (
     Expr,
     ExprLike,
     Not,
+    Reinterpret,
     Select,
+    SizeVar,
     Var,
     children,
     constant,
     convert,
 )
 
-Ends = tuple[int, int]
+_EXACT = 1 << 24
+"""The number up to which float32 has every integer."""
 _KINDS = {
     AffineBinaryOpKind.Add: "add",
     AffineBinaryOpKind.Mul: "mul",
@@ -78,6 +82,8 @@ class Forms:
     def __init__(self) -> None:
         self.atoms: list[Expr] = []
         self.ranges: list[Ends] = []
+        self.facts: dict[int, Ends] = {}
+        """Dim -> what is known of it beside its parts."""
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, atom: Expr) -> int:
@@ -90,28 +96,43 @@ class Forms:
             self.ranges.append(ends)
         return self._numbers[name]
 
+    def refresh(self) -> None:
+        """Bring the ranges of all dims in line with the facts."""
+        for number, atom in enumerate(self.atoms):
+            # The atoms inside another come before it.
+            fact = self.facts.get(number)
+            if fact is not None and isinstance(atom, Var | Axis):
+                self.ranges[number] = fact
+            else:
+                self.ranges[number] = met(self._ends(atom), fact or ALL)
+
     def _ends(self, atom: Expr) -> Ends:
         """Return the bounds of an atom, as far as its parts determine them."""
         match atom:
             case Axis(start=int() as start, extent=int() as extent):
                 return start, start + max(extent, 1) - 1
-            case Binary(op="min" | "max" as op):
-                first, second = self.bounds(atom.a), self.bounds(atom.b)
-                pick = min if op == "min" else max
-                return pick(first[0], second[0]), pick(first[1], second[1])
-            case Binary(op="mul"):
-                products = [a * b for a in self.bounds(atom.a) for b in self.bounds(atom.b)]
-                return min(products), max(products)
+            case SizeVar():
+                return 0, FAR
+            case Axis() | Var() if not is_float(atom.dtype):
+                return of_dtype(atom.dtype)
+            case Binary() if not is_float(atom.dtype):
+                return of_binary(atom.op, self.bounds(atom.a), self.bounds(atom.b))
             case Select():
-                first, second = self.bounds(atom.true_value), self.bounds(atom.false_value)
-                return min(first[0], second[0]), max(first[1], second[1])
+                return hull(self.bounds(atom.true_value), self.bounds(atom.false_value))
+            case Cast(dtype="float16" | "bfloat16") | Reinterpret():
+                return ALL
+            case Cast():
+                ends = self._ends(atom.a) if is_float(atom.a.dtype) else self.bounds(atom.a)
+                # Float32 counts as far; nothing overflows.
+                exact = -_EXACT <= ends[0] <= ends[1] <= _EXACT
+                return (ends if exact else ALL) if is_float(atom.dtype) else met(ends, of_dtype(atom.dtype))
             case Call(name="abs"):
                 low, high = self.bounds(atom.a)
                 return 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
             case Compare() | Not():
                 return 0, 1
             case _:
-                return -FAR, FAR
+                return ALL
 
     def affine(self, expr: Expr) -> AffineExpr:
         """An expression over the dims."""
@@ -119,7 +140,9 @@ class Forms:
             case Const(value=int() as value):
                 return AffineConstantExpr(int(value))
             case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype):
-                return self.affine(a)
+                ends = self.bounds(a)
+                fits = met(ends, of_dtype(expr.dtype)) == ends or ends == of_dtype(a.dtype)
+                return self.affine(a) if fits else AffineDimExpr(self.number(expr))
             case Binary() if not is_float(expr.dtype):
                 a, b = self.affine(expr.a), self.affine(expr.b)
                 if expr.op in ("min", "max") and (chosen := self._chosen(expr.op, a, b)) is not None:
@@ -153,7 +176,16 @@ class Forms:
 
     def _bounds(self, expr: AffineExpr) -> Ends:
         low, high = bounds(expr, self.ranges)
+        if any(self.ranges[dim][0] <= -FAR or self.ranges[dim][1] >= FAR for dim in expr.used_dims()):
+            return self._infinite(linear(expr, tuple(self.ranges)), cast(int, low), cast(int, high))
         return cast(int, low), cast(int, high)
+
+    def _infinite(self, form: Linear, low: int, high: int) -> Ends:
+        """The bounds of a sum of which some term has none: infinities do not cancel."""
+        for atom, factor in form.terms:
+            ends = [cast(int, end) * cast(int, factor) for end in bounds(atom, self.ranges)]
+            low, high = (-FAR if min(ends) <= -FAR else low), (FAR if max(ends) >= FAR else high)
+        return low, high
 
     def bounds(self, expr: Expr) -> Ends:
         """The least and the greatest value; `FAR` and beyond is no bound."""

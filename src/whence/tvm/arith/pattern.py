@@ -8,8 +8,9 @@ from typing import Any, cast
 from xdsl.ir.affine import AffineDimExpr
 
 from whence.arith.forms import Forms, integer
+from whence.arith.modular import ModularSet
 from whence.dialects.affine import FAR, Linear, linear
-from whence.te.language.expr import Axis, Binary, Compare, Expr, ExprLike, Var, constant
+from whence.te.language.expr import Axis, Binary, Compare, Const, Expr, ExprLike, Var, constant
 from whence.te.language.walks import walk
 
 
@@ -65,6 +66,22 @@ def limits(condition: Expr, forms: Forms) -> Iterator[tuple[Expr, int, int]]:
                 else:
                     low = max(low, -(edge // -factor))
             yield forms.atoms[atom.position], low, high
+        case _:
+            return
+
+
+def remainders(condition: Expr) -> Iterator[tuple[Expr, ModularSet]]:
+    """For each equation of a conjunction about the rest of a variable by a number: it, and its form."""
+    match condition:
+        case Binary(op="and"):
+            yield from remainders(condition.a)
+            yield from remainders(condition.b)
+        case Compare(
+            op="eq",
+            a=Binary(op="floormod" | "truncmod", a=Var() | Axis() as variable, b=Const(value=int() as divisor)),
+            b=Const(value=int() as rest),
+        ) if divisor:
+            yield variable, ModularSet.of(divisor, rest)
         case _:
             return
 

@@ -39,6 +39,14 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     np.testing.assert_allclose(one, other, rtol=rtol, atol=atol, verbose=True)
 
 
+def assert_prim_expr_equal(lhs: Any, rhs: Any) -> None:
+    """Raise AssertionError unless two expressions of integers are equal for sure."""
+    from whence.arith import Analyzer
+
+    if not Analyzer().can_prove_equal(lhs, rhs):
+        raise AssertionError(f"{lhs} and {rhs} are not equal")
+
+
 def device_enabled(target: Any) -> bool:
     """Return whether programs can be made for a target: those of LLVM's kind can."""
     kind = cast("dict[str, Any]", target).get("kind", "") if isinstance(target, dict) else target

@@ -7,8 +7,21 @@ from typing import Any
 
 from whence.support.dtypes import BOOL, INT, check_dtype, fail, is_float
 from whence.te.language import expr as language
-from whence.te.language.expr import Axis, Binary, Compare, Const, Expr, ExprLike, Read, Reduce, Var, constant, convert
-from whence.te.language.math import logical_not
+from whence.te.language.expr import (
+    Axis,
+    Binary,
+    Compare,
+    Const,
+    Expr,
+    ExprLike,
+    Read,
+    Reduce,
+    SizeVar,
+    Var,
+    constant,
+    convert,
+)
+from whence.te.language.math import logical_not, size_var
 from whence.te.language.math import select as select_of
 from whence.tir.statements import load
 
@@ -155,7 +168,7 @@ KINDS: dict[str, Kind] = {
     "IntImm": Kind("IntImm", lambda node: _is_number(node, False), _int),
     "FloatImm": Kind("FloatImm", lambda node: _is_number(node, True), _float),
     "Var": Kind("Var", lambda node: isinstance(node, Var | Axis), _var),
-    "SizeVar": Kind("SizeVar", lambda node: isinstance(node, Var), _var),
+    "SizeVar": Kind("SizeVar", lambda node: isinstance(node, SizeVar), size_var),
     "IterVar": Kind("IterVar", lambda node: isinstance(node, Axis), _unmade("IterVar", "te.reduce_axis")),
     "Call": Kind("Call", _is_call, _unmade("Call", "tir.exp or tir.call_extern")),
     "BufferLoad": Kind("BufferLoad", lambda node: isinstance(node, Read) and _is_buffer(node), load),
