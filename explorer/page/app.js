@@ -3,7 +3,7 @@
 import { Actions } from "whence/actions";
 import { programCalls } from "whence/heat";
 import { MOST_PANES, kindOf } from "whence/kinds";
-import { positionOf } from "whence/navigate";
+import { destination, heaviestCall, positionOf } from "whence/navigate";
 import { paneOfLevel } from "whence/picker";
 import { State } from "whence/state";
 
@@ -13,6 +13,11 @@ import { State } from "whence/state";
 /** @typedef {import("whence/types").Pane} Pane */
 /** @typedef {import("whence/types").PaneView} PaneView */
 
+/** The width in pixels from which on a fourth pane can be read. */
+const WIDE = 1800;
+/** Lines above the hottest. */
+const ABOVE = 12;
+
 /**
  * @param {import("whence/session").SessionModel} model
  * @param {{announce: (text: string) => void, view: (id: number) => PaneView | undefined}} page
@@ -21,11 +26,7 @@ import { State } from "whence/state";
 export function createApp(model, page) {
   const state = new State();
 
-  /**
-   * @param {readonly number[]} rows
-   * @param {At | null} at
-   * @returns {Mark}
-   */
+  /** @param {readonly number[]} rows @param {At | null} at @returns {Mark} */
   const marked = (rows, at) => ({ rows: [...rows], label: model.label(rows), at });
 
   /** @type {App} */
@@ -116,7 +117,8 @@ export function createApp(model, page) {
 }
 
 /**
- * Return the panes of a page that no address told anything: a level each, as many as fit.
+ * Return the panes of a page that no address told anything: the model, relay as it was imported, and the hottest loop of
+ * the kernel that does most, as many as fit.
  * @param {App} app
  * @param {number} width in pixels
  * @returns {Pane[]}
@@ -124,14 +126,19 @@ export function createApp(model, page) {
 export function firstPanes(app, width) {
   const model = kindOf("graph")?.enabled(app) ? "graph" : "model";
   const levels = [model, "relay", "tir", "asm"];
-  const wanted = width >= 1400 ? levels : width >= 900 ? levels.slice(0, 3) : ["relay", "tir"];
+  const wanted = width >= WIDE ? levels : width >= 900 ? levels.slice(0, 3) : ["relay", "tir"];
   /** @type {Pane} */
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
   /** @type {Pane[]} */
   const panes = [];
+  const program = app.state.get("program");
   const start = { ...nothing, stage: app.model.lastStage("tir", heaviestKernel(app)) };
+  const call = heaviestCall(app.model, heaviestKernel(app));
   for (const level of wanted) {
     const pane = { ...nothing, ...paneOfLevel(app, level, start), id: panes.length + 1 };
+    if (level === "relay") pane.stage = app.model.stagesOf(level, -1, program)[0] ?? -1;
+    const { line } = destination(app.model, { rows: [...app.model.layersOfCall(call)], label: "", at: null }, level, program, call);
+    if (app.model.document.stages[pane.stage]?.kernel === app.model.document.calls[call]?.kernel) pane.top = Math.max(0, line - ABOVE);
     if (pane.stage >= 0 || level === "graph") panes.push(pane);
   }
   return panes.length > 0 ? panes : [{ ...nothing, id: 1 }];
@@ -153,10 +160,7 @@ function heaviestKernel({ model, state }) {
   return [...weights].reduce((best, candidate) => (candidate[1] > best[1] ? candidate : best), [-1, -1])[0];
 }
 
-/**
- * @param {At | null} first
- * @param {At | null} second
- */
+/** @param {At | null} first @param {At | null} second */
 function sameAt(first, second) {
   return (
     first === second || (first?.stage === second?.stage && first?.line === second?.line && first?.call === second?.call)

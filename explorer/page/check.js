@@ -125,28 +125,19 @@ function each(lists, size, least, what) {
   }
 }
 
-/**
- * @param {string} name
- * @param {unknown} columns
- */
+/** @param {string} name @param {unknown} columns */
 function table(name, columns) {
   if (!isObject(columns)) damaged(`its ${name} are no table`);
   const lengths = new Set(Object.values(columns).map((column) => (Array.isArray(column) ? column.length : -1)));
   if (lengths.size > 1 || lengths.has(-1)) damaged(`the columns of its ${name} differ in length`);
 }
 
-/**
- * @param {string} what
- * @returns {never}
- */
+/** @param {string} what @returns {never} */
 function damaged(what) {
   throw new Error(`The session document is damaged: ${what}.`);
 }
 
-/**
- * @param {unknown} value
- * @returns {value is {[name: string]: unknown}}
- */
+/** @param {unknown} value @returns {value is {[name: string]: unknown}} */
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

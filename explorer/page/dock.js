@@ -27,10 +27,7 @@ export class DockBar {
   /** @type {{id: string, view: DockView} | null} */
   #open = null;
 
-  /**
-   * @param {App} app
-   * @param {HTMLElement} element
-   */
+  /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
     this.element = element;

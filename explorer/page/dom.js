@@ -70,10 +70,7 @@ export function mark(element, name, value) {
   else element.setAttribute(name, value);
 }
 
-/**
- * @param {HTMLElement | SVGElement} element
- * @param {Attributes} attributes
- */
+/** @param {HTMLElement | SVGElement} element @param {Attributes} attributes */
 function dress(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
@@ -89,10 +86,7 @@ function dress(element, attributes) {
   }
 }
 
-/**
- * @param {Element} element
- * @param {Child[]} children
- */
+/** @param {Element} element @param {Child[]} children */
 function append(element, children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;

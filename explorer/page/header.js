@@ -14,10 +14,7 @@ const HEATS = [
   ["bytes", "heat: bytes"],
 ];
 
-/**
- * @param {App} app
- * @param {HTMLElement} element
- */
+/** @param {App} app @param {HTMLElement} element */
 export function showHeader(app, element) {
   const { model, state } = app;
   const { made_by: made, programs, times } = model.document;

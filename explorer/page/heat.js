@@ -79,11 +79,7 @@ export function programCalls(model, program) {
   return model.document.calls.flatMap((call, number) => (call.program === program ? [number] : []));
 }
 
-/**
- * @param {SessionModel} model
- * @param {number} stage
- * @param {number} call
- */
+/** @param {SessionModel} model @param {number} stage @param {number} call */
 function sampled(model, stage, call) {
   const rows = model.document.times
     .flatMap(({ lines }) => lines)
@@ -98,12 +94,7 @@ function sampled(model, stage, call) {
   return weights;
 }
 
-/**
- * @param {SessionModel} model
- * @param {Heat} heat
- * @param {number} stage
- * @param {number} call
- */
+/** @param {SessionModel} model @param {Heat} heat @param {number} stage @param {number} call */
 function spread(model, heat, stage, call) {
   const columns = model.links(stage)?.columns;
   const layers = weightOfLayers(model, heat, model.stageRow(stage).kernel, call);
@@ -132,10 +123,7 @@ function spread(model, heat, stage, call) {
   return weights;
 }
 
-/**
- * @param {Float64Array | null} weights
- * @returns {LineHeat | null}
- */
+/** @param {Float64Array | null} weights @returns {LineHeat | null} */
 function shares(weights) {
   if (!weights) return null;
   const total = weights.reduce((sum, weight) => sum + weight, 0);

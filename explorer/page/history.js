@@ -71,10 +71,7 @@ export class History {
   }
 }
 
-/**
- * @param {Index} index
- * @param {number} item
- */
+/** @param {Index} index @param {number} item */
 function at({ offsets, items }, item) {
   return items.subarray(offsets[item] ?? 0, offsets[item + 1] ?? 0);
 }

@@ -20,10 +20,7 @@ const NOUNS = { te: "te line", tir: "tir line", llvm: "llvm line", asm: "instruc
 export class Lineage {
   #turn = 0;
 
-  /**
-   * @param {App} app
-   * @param {HTMLElement} element
-   */
+  /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
     this.strips = h("div", { class: "strips" });
@@ -46,10 +43,7 @@ export class Lineage {
     if (aloud) this.told.textContent = last?.told ?? "nothing is pinned";
   }
 
-  /**
-   * @param {Mark} pin
-   * @param {number} slot
-   */
+  /** @param {Mark} pin @param {number} slot */
   async #strip(pin, slot) {
     const { app } = this;
     const { model, state } = app;
@@ -158,12 +152,7 @@ export class Lineage {
     return h("button", { type: "button", title, "data-test": `crumb-${test}`, onclick: go }, text);
   }
 
-  /**
-   * @param {number} slot
-   * @param {Mark} pin
-   * @param {number[]} calls
-   * @param {number} call
-   */
+  /** @param {number} slot @param {Mark} pin @param {number[]} calls @param {number} call */
   #chooser(slot, pin, calls, call) {
     const { model, pin: pinned } = this.app;
     const options = calls.map((number) => {

@@ -76,10 +76,7 @@ export class Kin {
   /** @type {Int32Array[]} */
   #lists;
 
-  /**
-   * @param {Int32Array[]} lists ascending, without common lines
-   * @param {(line: number) => boolean} has
-   */
+  /** @param {Int32Array[]} lists ascending, without common lines @param {(line: number) => boolean} has */
   constructor(lists, has) {
     this.#lists = lists.filter((list) => list.length > 0);
     this.has = has;
@@ -122,10 +119,7 @@ export class Kin {
 
 export const NO_KIN = new Kin([], () => false);
 
-/**
- * @param {Int32Array} list ascending
- * @param {number} line
- */
+/** @param {Int32Array} list ascending @param {number} line */
 function firstNotBelow(list, line) {
   let low = 0;
   let high = list.length;
@@ -182,21 +176,13 @@ function elsewhere(model, lines, stage) {
   return rows.length > 0 && rows.every((row) => row.kernel !== kernel);
 }
 
-/**
- * @param {StageLinks} links
- * @param {number} tir
- * @param {boolean} itself
- */
+/** @param {StageLinks} links @param {number} tir @param {boolean} itself */
 function tirKin(links, tir, itself) {
   if (itself) return new Kin([Int32Array.of(tir - 1)], (line) => line === tir - 1);
   return valueKin(links.byTir(), links.columns.tir, [tir]);
 }
 
-/**
- * @param {Index} index
- * @param {Int32Array} column
- * @param {number[]} values
- */
+/** @param {Index} index @param {Int32Array} column @param {number[]} values */
 function valueKin({ offsets, items }, column, values) {
   const size = offsets.length - 1;
   const marked = new Uint8Array(size);

@@ -15,11 +15,7 @@ const MARGIN = 0.3;
 /** @type {WeakMap<SessionModel, import("whence/links").Index>} */
 const indexes = new WeakMap();
 
-/**
- * The rows of `Session.leads` about a layer.
- * @param {SessionModel} model
- * @param {number} row
- */
+/** The rows of `Session.leads` about a layer. @param {SessionModel} model @param {number} row */
 function leadsOf(model, row) {
   const { layer } = model.document.leads;
   const { offsets, items } = indexes.get(model) ?? columnIndex(Int32Array.from(layer));
@@ -154,12 +150,7 @@ function ledTo(model, rows, stage, call) {
   return -1;
 }
 
-/**
- * How much there is of a layer in a call, or in all.
- * @param {SessionModel} model
- * @param {number} row
- * @param {number} call
- */
+/** How much there is of a layer in a call, or in all. @param {SessionModel} model @param {number} row @param {number} call */
 function weightOf(model, row, call) {
   const { leads } = model.document;
   return leadsOf(model, row).reduce((sum, lead) => sum + (call < 0 || leads.call[lead] === call ? (leads.weight[lead] ?? 0) : 0), 0);
@@ -194,6 +185,17 @@ export function positionOf(model, call, rows = model.layersOfCall(call)) {
   if (stage < 0) return null;
   const line = lineOf(model, { rows: [...rows], label: "", at: null }, stage, call);
   return { stage, line: Math.max(0, line), call, tir: 0 };
+}
+
+/**
+ * Return the call of a kernel with most of its layers; -1 for none.
+ * @param {SessionModel} model
+ * @param {number} kernel
+ */
+export function heaviestCall(model, kernel) {
+  const calls = model.callsOf(kernel);
+  const rows = new Set(calls.flatMap((call) => [...model.layersOfCall(call)]));
+  return servingCalls(model, [...rows], model.document.kernels[kernel]?.program ?? 0).find((call) => calls.includes(call)) ?? -1;
 }
 
 /**

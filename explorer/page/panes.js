@@ -17,10 +17,7 @@ export class Panes {
   #frames = new Map();
   #order = "";
 
-  /**
-   * @param {App} app
-   * @param {HTMLElement} element
-   */
+  /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
     this.element = element;
@@ -53,10 +50,7 @@ export class Panes {
     for (const pane of panes) this.#show(pane);
   }
 
-  /**
-   * @param {number} id
-   * @param {Frame} frame
-   */
+  /** @param {number} id @param {Frame} frame */
   #drop(id, frame) {
     frame.view.destroy();
     frame.element.remove();
@@ -64,10 +58,7 @@ export class Panes {
     this.#order = "";
   }
 
-  /**
-   * @param {Pane} pane
-   * @returns {Frame}
-   */
+  /** @param {Pane} pane @returns {Frame} */
   #make(pane) {
     const body = h("div", { class: "pane-body" });
     const head = picker(this.app, pane.id);

@@ -115,10 +115,7 @@ export function neighbour(app, pane, direction) {
   return at < 0 ? -1 : (stages[at + direction] ?? -1);
 }
 
-/**
- * @param {App} app
- * @param {Pane} pane
- */
+/** @param {App} app @param {Pane} pane */
 function stagesOf({ model, state }, { stage, level }) {
   return stage < 0 ? [] : model.stagesOf(level, model.stageRow(stage).kernel, state.get("program"));
 }
@@ -145,11 +142,7 @@ function levels(app) {
   return paneKinds().flatMap(([level, kind]) => (kind.enabled(app) ? [[level, kind.title]] : []));
 }
 
-/**
- * @param {string} label
- * @param {string} test
- * @param {(value: string) => void} pick
- */
+/** @param {string} label @param {string} test @param {(value: string) => void} pick */
 function choice(label, test, pick) {
   return h("select", {
     "aria-label": label,
@@ -159,11 +152,7 @@ function choice(label, test, pick) {
   });
 }
 
-/**
- * @param {HTMLSelectElement} element
- * @param {string[][]} options value and text
- * @param {string} value
- */
+/** @param {HTMLSelectElement} element @param {string[][]} options value and text @param {string} value */
 function choose(element, options, value) {
   const told = JSON.stringify(options);
   if (element.dataset["told"] !== told) {
@@ -174,12 +163,7 @@ function choose(element, options, value) {
   element.value = value;
 }
 
-/**
- * @param {string} label
- * @param {string} sign
- * @param {string} test
- * @param {() => void} press
- */
+/** @param {string} label @param {string} sign @param {string} test @param {() => void} press */
 function button(label, sign, test, press) {
   return h("button", { type: "button", title: label, "aria-label": label, "data-test": test, onclick: press }, sign);
 }

@@ -25,10 +25,7 @@ export function shellActions(app) {
   }
 }
 
-/**
- * @param {App} app
- * @returns {Action[]}
- */
+/** @param {App} app @returns {Action[]} */
 function pins(app) {
   const { state } = app;
   const pinned = () => state.get("pins").some(Boolean);
@@ -46,10 +43,7 @@ function pins(app) {
   ];
 }
 
-/**
- * @param {App} app
- * @returns {Action[]}
- */
+/** @param {App} app @returns {Action[]} */
 function panes(app) {
   const { state } = app;
   /** @param {0 | 1 | -1} step */
@@ -100,10 +94,7 @@ function panes(app) {
   ];
 }
 
-/**
- * @param {App} app
- * @returns {Action[]}
- */
+/** @param {App} app @returns {Action[]} */
 function page(app) {
   const { state } = app;
   return [

@@ -8,12 +8,7 @@ import { StageLinks } from "whence/links";
 /** @typedef {import("whence/types").Columns} Columns */
 /** @typedef {import("whence/types").StageText} StageText */
 
-/**
- * @template Value
- * @param {Map<number, Promise<Value>>} cache
- * @param {number} key
- * @param {() => Promise<Value>} make
- */
+/** @template Value @param {Map<number, Promise<Value>>} cache @param {number} key @param {() => Promise<Value>} make */
 function once(cache, key, make) {
   let value = cache.get(key);
   if (!value) {
@@ -80,10 +75,7 @@ export class Texts {
     });
   }
 
-  /**
-   * @param {number} stage
-   * @returns {Promise<string[]>}
-   */
+  /** @param {number} stage @returns {Promise<string[]>} */
   lines(stage) {
     return once(this.#lines, stage, async () => {
       const chain = [];

@@ -50,10 +50,7 @@ async function served() {
   };
 }
 
-/**
- * @param {string} text
- * @returns {Session}
- */
+/** @param {string} text @returns {Session} */
 function parse(text) {
   try {
     return JSON.parse(text);
@@ -78,10 +75,7 @@ export async function unpacked(base64) {
   return new Response(stream).text();
 }
 
-/**
- * @param {string} base64
- * @returns {Uint8Array<ArrayBuffer>}
- */
+/** @param {string} base64 @returns {Uint8Array<ArrayBuffer>} */
 function bytes(base64) {
   const native = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (
     /** @type {unknown} */ (Uint8Array)

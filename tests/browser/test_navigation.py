@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from recorded_sessions import recorded
 
 from whence.explorer.session.leads import line_of, serving
+from whence.explorer.session.text import text_of_stage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -232,6 +233,32 @@ def test_back_and_forward_over_thirty_steps(page: Page, report: Report):
             page.evaluate(f"() => history.{way}()")
             page.wait_for_timeout(120)
             assert page.evaluate(_STATE) == state
+
+
+@pytest.mark.parametrize(
+    "context", [{"viewport": {"width": width, "height": 800}} for width in (1280, 1900)], indirect=True
+)
+def test_the_first_view_is_the_model_and_its_hottest_loop(page: Page, report: Report):
+    report("transformer")
+    session = recorded("transformer")
+    width = page.viewport_size["width"] if page.viewport_size else 0
+    levels = page.locator("[data-pane]").evaluate_all("panes => panes.map(pane => pane.dataset.level)")
+    assert levels == ["graph", "relay", "tir", "asm"][: 4 if width >= 1800 else 3]
+    relay = page.locator("[data-level=relay]")
+    stage = session.stages[int(relay.get_attribute("data-stage") or "-1")]
+    assert (stage.name, stage.before) == ("imported", -1)
+    assert relay.locator(".row", has_text="relay.constant").count() == 0
+    constants = sum("relay.constant" in text for text in text_of_stage(session, session.stages.index(stage)))
+    relay.locator(".row", has_text=f"▸ {constants} constants").click()
+    assert relay.locator(".row", has_text="relay.constant").count() > 3
+    (times,) = session.times
+    of_kernel = [0.0] * len(session.kernels)
+    for call, seconds in zip(session.calls, times.calls, strict=True):
+        of_kernel[call.kernel] += seconds
+    tir = page.locator("[data-level=tir]")
+    shown = session.stages[int(tir.get_attribute("data-stage") or "-1")]
+    assert of_kernel[shown.kernel] == max(of_kernel)
+    assert "math.fma" in tir.inner_text()
 
 
 def test_focus_returns_after_the_palette(page: Page, report: Report):

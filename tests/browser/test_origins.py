@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from browser import show_last_relay
 from recorded_sessions import recorded
 
 from whence.explorer.report_file import write_report
@@ -21,6 +23,7 @@ def _show(page: Page, session: Session, folder: Path) -> None:
     page.locator("[data-test=text] [data-row]").first.wait_for()
     page.locator("[data-test=level]").first.select_option("model")
     page.locator("[data-level=model] [data-row]").first.wait_for()
+    show_last_relay(page)
 
 
 def _history(session: Session, op: int) -> list[int]:
@@ -48,6 +51,7 @@ def test_why_lists_the_events_that_made_an_op(page: Page, tmp_path: Path):
     relay = page.locator("[data-level=relay]")
     stage = int(relay.get_attribute("data-stage") or "")
     lines, ops = text_of_stage(session, stage), column(session.stages[stage].body.ops)
+    relay.locator(".row", has_text=re.compile(r"▸ \d+ constants")).click()
     for words in ("relay.nn.contrib_conv2d_NCHWc", "relay.nn.relu", "relay.constant @bias"):
         line = next(number for number, text in enumerate(lines) if words in text)
         page.keyboard.press("Escape")

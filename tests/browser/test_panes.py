@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser import show_last_relay
 from recorded_sessions import recorded
 from synthetic_sessions import session as synthetic
 from traced_network import traced_network
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import FloatRect, Locator, Page
 
 Open = Callable[[Session], None]
-_WIDE = pytest.mark.parametrize("context", [{"viewport": {"width": 1500, "height": 2400}}], indirect=True)
+_WIDE = pytest.mark.parametrize("context", [{"viewport": {"width": 1900, "height": 2400}}], indirect=True)
 """A window in which whole texts of small models are in view."""
 _STATE = """() => [...document.querySelectorAll("[data-pane]")].map(pane => [
   pane.dataset.level,
@@ -44,6 +45,7 @@ def show(page: Page, tmp_path: Path) -> Open:
         page.locator("[data-test=text] [data-row]").first.wait_for()
         page.locator("[data-test=level]").first.select_option("model")
         page.locator("[data-level=model] [data-row]").first.wait_for()
+        show_last_relay(page)
 
     return show
 
@@ -104,10 +106,11 @@ def test_lines_of_a_kernel_are_linked_by_lines_of_tir(page: Page, show: Open):
     stage = int(_pane(page, "asm").get_attribute("data-stage") or "")
     lines = column(session.stages[stage].body.tir)
     inferred = [line for line, exact in enumerate(column(session.stages[stage].body.exact)) if not exact]
-    chosen = next(line for line, number in enumerate(lines) if number and line not in inferred)
+    shown = set(_rows(page, "asm", "[data-row]"))
+    middle = sorted(shown)[len(shown) // 2]
+    chosen = next(line for line in range(middle, len(lines)) if lines[line] and line not in inferred)
     _row(page, "asm", chosen).hover()
     assert _rows(page, "tir", "[data-kin]") == [lines[chosen] - 1]
-    shown = set(_rows(page, "asm", "[data-row]"))
     same = [line for line, number in enumerate(lines) if number == lines[chosen]]
     assert _rows(page, "asm", "[data-kin]") == [line for line in same if line in shown]
     assert _rows(page, "asm", '[data-exact="0"]') == [line for line in inferred if line in shown]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import HOLD
+from browser import HOLD, show_last_relay
 from playwright.sync_api import expect
 from recorded_sessions import kept, recorded
 
@@ -41,6 +41,7 @@ def relay_pane(page: Page) -> Locator:
 
 def test_keys_step_through_passes(page: Page, report: Report):
     report("twins")
+    show_last_relay(page)
     session = recorded("twins")
     runs = [run for run in session.passes if run.kernel < 0]
     changed = [run.stage for run in runs if run.changed]
@@ -189,6 +190,7 @@ def test_what_a_row_of_a_difference_serves_is_pinned(page: Page):
 
 def test_any_two_stages_are_compared(page: Page, report: Report):
     report("twins")
+    show_last_relay(page)
     relay_pane(page)
     page.keyboard.press("d")
     pane = page.locator("[data-test=pane][data-level=diff]")

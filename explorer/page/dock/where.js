@@ -20,10 +20,7 @@ class Where {
   #turn = 0;
   #off;
 
-  /**
-   * @param {App} app
-   * @param {HTMLElement} element
-   */
+  /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
     this.element = element;
@@ -103,10 +100,7 @@ class Where {
     );
   }
 
-  /**
-   * @param {Mark} layers
-   * @param {number} number
-   */
+  /** @param {Mark} layers @param {number} number */
   async #call(layers, number) {
     const { app } = this;
     const { calls, kernels } = app.model.document;

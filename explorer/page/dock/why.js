@@ -20,10 +20,7 @@ class Why {
   #turn = 0;
   #off;
 
-  /**
-   * @param {App} app
-   * @param {HTMLElement} element
-   */
+  /** @param {App} app @param {HTMLElement} element */
   constructor(app, element) {
     this.app = app;
     this.element = element;
@@ -145,11 +142,7 @@ class Why {
   }
 }
 
-/**
- * @param {string} name
- * @param {(Node | string)[]} values
- * @param {string} [kind]
- */
+/** @param {string} name @param {(Node | string)[]} values @param {string} [kind] */
 function fact(name, values, kind) {
   return [h("dt", {}, name), h("dd", { class: kind }, ...values)];
 }

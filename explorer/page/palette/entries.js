@@ -2,7 +2,7 @@
 
 import { allDocks } from "whence/dock";
 import { letters, match } from "whence/fuzzy";
-import { positionOf, servingCalls } from "whence/navigate";
+import { heaviestCall, positionOf } from "whence/navigate";
 import { goToRun } from "whence/passes/current";
 import { ask, tablesOf } from "whence/query/ask";
 import { parsed } from "whence/query/language";
@@ -69,9 +69,7 @@ export class Entries {
   /** @param {number} kernel */
   #openKernel(kernel) {
     const { app } = this;
-    const calls = new Set(app.model.callsOf(kernel));
-    const rows = [...calls].flatMap((call) => [...app.model.layersOfCall(call)]);
-    const call = servingCalls(app.model, rows, app.state.get("program")).find((candidate) => calls.has(candidate)) ?? -1;
+    const call = heaviestCall(app.model, kernel);
     const at = positionOf(app.model, call);
     if (at) app.open(at.stage, at.line, call);
   }

@@ -72,6 +72,7 @@ export class Cursor {
     if (line < 0) return;
     // Text that a person selects is to be copied, not pinned.
     if (!event.shiftKey && getSelection()?.toString()) return;
+    if (this.owner.unfold(line)) return;
     this.put(line);
     this.pin(event.shiftKey ? 1 : 0);
   }
@@ -80,7 +81,7 @@ export class Cursor {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter") {
-      this.pin(event.shiftKey ? 1 : 0);
+      if (!this.owner.unfold(this.line)) this.pin(event.shiftKey ? 1 : 0);
     } else {
       const { geometry, height } = this.owner.window;
       const page = Math.max(1, Math.floor(height / ROW) - 2);

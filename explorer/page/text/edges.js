@@ -16,10 +16,7 @@ export class Edges {
     this.told = "";
   }
 
-  /**
-   * @param {Lit[]} lit
-   * @param {{first: number, last: number}} view
-   */
+  /** @param {Lit[]} lit @param {{first: number, last: number}} view */
   update(lit, { first, last }) {
     const counts = lit.map(({ letter, kin }) => {
       const above = kin.before(first);
@@ -43,12 +40,7 @@ export class Edges {
     this.shown.textContent = text;
   }
 
-  /**
-   * @param {"above" | "below"} side
-   * @param {string} letter
-   * @param {number} count
-   * @param {number} line
-   */
+  /** @param {"above" | "below"} side @param {string} letter @param {number} count @param {number} line */
   #button(side, letter, count, line) {
     const arrow = side === "above" ? "▲" : "▼";
     const name = letter ? `${letter}: ${count} ${side}` : `${count} ${side}`;

@@ -85,10 +85,7 @@ export class Geometry {
   }
 }
 
-/**
- * @param {Int32Array} list ascending
- * @param {number} value
- */
+/** @param {Int32Array} list ascending @param {number} value */
 function lowerBound(list, value) {
   let low = 0;
   let high = list.length;

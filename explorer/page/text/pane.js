@@ -6,6 +6,7 @@ import { lineOf } from "whence/navigate";
 import { Cursor } from "whence/text/cursor";
 import { Edges } from "whence/text/edges";
 import { lineFacts } from "whence/text/facts";
+import { Fold } from "whence/text/fold";
 import { Geometry } from "whence/text/geometry";
 import { Lit } from "whence/text/lit";
 import { columnsOf } from "whence/text/measure";
@@ -31,6 +32,7 @@ export class TextPane {
   /** The stage that `#text` is of. */
   #loaded = -1;
   #lit = new Lit();
+  fold = new Fold();
   #wrapAt = 0;
   /** @type {((line: number) => number) | null} */
   #unitsOf = null;
@@ -38,11 +40,7 @@ export class TextPane {
   #off;
   #saving = 0;
 
-  /**
-   * @param {App} app
-   * @param {HTMLElement} element
-   * @param {Pane} pane
-   */
+  /** @param {App} app @param {HTMLElement} element @param {Pane} pane */
   constructor(app, element, pane) {
     this.app = app;
     this.pane = pane;
@@ -87,8 +85,7 @@ export class TextPane {
     const before = this.pane;
     this.pane = pane;
     if (pane.stage !== before.stage) void this.#load(pane.top, !this.app.state.restoring, pane.top === before.top);
-    else if (pane.call !== before.call) this.#layOut();
-    else if (pane.wrap !== before.wrap) this.#layOut();
+    else if (pane.call !== before.call || pane.wrap !== before.wrap) this.#layOut();
     else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first)
       this.window.scrollTo(pane.top);
   }
@@ -123,10 +120,8 @@ export class TextPane {
     this.find.again();
     if (hold) motion?.place(this.app.state.get("pins").some(Boolean));
     if (follow) this.#toPinned();
-    if (this.#wanted >= 0) {
-      this.reveal(this.#wanted);
-      this.#wanted = -1;
-    }
+    if (this.#wanted >= 0) this.reveal(this.#wanted);
+    this.#wanted = -1;
     motion?.play();
     note("pane", from);
   }
@@ -137,16 +132,17 @@ export class TextPane {
     const keep = top ?? (this.window.geometry.rows ? this.window.visible().first : 0);
     this.#lit.link(this.app, this.pane, this.#text);
     const { state } = this.app;
-    const order = state.get("filter") && state.get("pins").some(Boolean) ? this.#lit.pinned() : null;
-    this.#wrapAt = this.pane.wrap ? columnsOf(this.grid) : 0;
-    const wrapAt = this.#wrapAt;
+    const filtered = state.get("filter") && state.get("pins").some(Boolean);
+    if (filtered) this.fold.clear();
+    const order = filtered ? this.#lit.pinned() : this.fold.order(this.app.model, this.pane.stage, this.#text);
+    const wrapAt = (this.#wrapAt = this.pane.wrap ? columnsOf(this.grid) : 0);
     this.#unitsOf = wrapAt ? (line) => Math.max(1, Math.ceil((lines[line]?.length ?? 0) / wrapAt)) : null;
     const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
     this.window.reset(new Geometry(lines.length, order, this.#unitsOf), wrapAt || Math.min(longest, LONGEST));
     mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
     this.grid.style.setProperty("--digits", String(Math.max(2, String(lines.length).length)));
     mark(this.grid, "data-wrap", wrapAt ? "" : null);
-    this.edges.say(order ? `${order.length} of ${count(lines.length, "line")}` : "");
+    this.edges.say(filtered && order ? `${order.length} of ${count(lines.length, "line")}` : "");
     this.window.scrollTo(keep);
     this.redress();
   }
@@ -174,6 +170,7 @@ export class TextPane {
   /** Bring the line that the newest pin leads to into view. */
   #toPinned() {
     const line = this.app.state.restoring ? -1 : this.#pinnedLine();
+    if (line >= 0) this.unfold(line);
     if (line >= 0) this.window.reveal(line);
   }
 
@@ -206,19 +203,14 @@ export class TextPane {
     this.redress();
   }
 
-  /**
-   * @param {HTMLElement} row
-   * @param {number} line
-   */
+  /** @param {HTMLElement} row @param {number} line */
   #show(row, line) {
     if (!this.#text) return;
     const facts = lineFacts(this.app.model, this.pane, this.#text, this.#lit.heat, line);
-    showLine(row, { ...facts, units: this.#unitsOf?.(line) ?? 1 });
+    showLine(row, { ...facts, ...this.fold.facts(line), units: this.#unitsOf?.(line) ?? 1 });
   }
 
-  focus() {
-    this.grid.focus({ preventScroll: true });
-  }
+  focus = () => this.grid.focus({ preventScroll: true });
 
   /** @param {number} line */
   reveal(line) {
@@ -226,12 +218,19 @@ export class TextPane {
       this.#wanted = line;
       return;
     }
+    this.unfold(line);
     this.window.reveal(line);
     this.point.put(line);
   }
 
-  cursor() {
-    return this.point.mark();
+  cursor = () => this.point.mark();
+
+  /** Open the fold that a line is in; returns whether it was in one. @param {number} line */
+  unfold(line) {
+    if (!this.fold.has(line)) return false;
+    this.fold.open = true;
+    this.#layOut();
+    return true;
   }
 
   /** @param {0 | 1 | -1} step */

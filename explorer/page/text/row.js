@@ -71,10 +71,7 @@ export function showLine(row, facts) {
   fill(find(row, ".code"), ...tokens(facts.text));
 }
 
-/**
- * @param {HTMLElement} row
- * @param {LineFacts} facts
- */
+/** @param {HTMLElement} row @param {LineFacts} facts */
 function showHeat(row, { heat, hottest }) {
   const element = find(row, ".heat");
   const bar = find(row, ".heat i");

@@ -28,11 +28,7 @@ export class Ruler {
     this.#told = "";
   }
 
-  /**
-   * @param {number} size the number of lines
-   * @param {Kin[]} pins
-   * @param {Int32Array} hits
-   */
+  /** @param {number} size the number of lines @param {Kin[]} pins @param {Int32Array} hits */
   update(size, pins, hits) {
     const told = JSON.stringify([
       size,
@@ -48,11 +44,7 @@ export class Ruler {
     this.#frame = requestAnimationFrame(() => this.#draw(size, pins, hits));
   }
 
-  /**
-   * @param {number} size
-   * @param {Kin[]} pins
-   * @param {Int32Array} hits
-   */
+  /** @param {number} size @param {Kin[]} pins @param {Int32Array} hits */
   #draw(size, pins, hits) {
     const { element } = this;
     if (element.height !== element.clientHeight) element.height = element.clientHeight;

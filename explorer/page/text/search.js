@@ -87,11 +87,7 @@ export class Search {
     return hits.findLast((hit) => hit < line) ?? hits.at(-1) ?? -1;
   }
 
-  /**
-   * @param {string} title
-   * @param {string} sign
-   * @param {1 | -1} direction
-   */
+  /** @param {string} title @param {string} sign @param {1 | -1} direction */
   #button(title, sign, direction) {
     return h("button", { type: "button", title, "aria-label": title, onclick: () => this.owner.step(direction) }, sign);
   }
