@@ -58,6 +58,10 @@ export interface Program {
   kind: string;
   /** The reason for its kind, or its sizes. */
   about: string;
+  /** The least sizes that it takes, `batch=1,length=1`; "" where its shapes are fixed. */
+  open: string;
+  /** The sizes that its times, memory and tensors are of; "" for none. */
+  sizes: string;
 }
 
 /** A compiled function; the calls that share it are `Call`s. */

@@ -123,6 +123,10 @@ class Program:
     """static, sized, specialised, interpreted (the steps around stretches), stretch or exported."""
     about: str
     """The reason for its kind, or its sizes."""
+    open: str = ""
+    """The least sizes that it takes, `batch=1,length=1`; "" where its shapes are fixed."""
+    sizes: str = ""
+    """The sizes that its times, memory and tensors are of; "" for none."""
 
 
 @dataclass

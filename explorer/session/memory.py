@@ -14,9 +14,9 @@ def add_memory(builder: Builder, artifact: Artifact, program: int) -> None:
     Of a program with open sizes a sentence is noted instead: `open_memory.at_sizes` makes one for some sizes of it.
     """
     session = builder.session
-    if artifact.program.sizes is not None:
-        name = session.programs[program].name
-        session.made_by.notes.append(f"memory of {name}: its sizes are open, and none were chosen")
+    if (sizes := artifact.program.sizes) is not None:
+        title = f"{session.programs[program].name} has no times, memory and tensors"
+        session.made_by.notes.append(f"{title}: its sizes are open, and none were chosen (--sizes {sizes.least})")
         return
     report = memory_report(artifact)
     workspace = max((life.bytes for life in report.lives if life.kind == "workspace"), default=0)

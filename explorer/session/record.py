@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...planning.artifact import Artifact, Snapshot
 from ...provenance.ledger import Ledger
+from ...runtime.program.sizes import sizes_text
 from ..code import compiler_of, kernel_of, work_of
 from ..layers import functions, owners
 from ..open_memory import at_sizes
@@ -50,7 +51,9 @@ def record_program(
     """
     session = builder.session
     program = len(session.programs)
-    session.programs.append(Program(name, kind, about))
+    opened = artifact.program.sizes
+    chosen = sizes if opened is not None and sizes else {}
+    session.programs.append(Program(name, kind, about, opened.least if opened is not None else "", sizes_text(chosen)))
     if artifact.snapshots:
         builder.describe_layers(artifact)
     course = watched.relay if watched is not None else relay_course(_kept(artifact.snapshots), artifact.ledger)
@@ -91,8 +94,7 @@ def record_program(
         graph = add_graphs(builder, artifact, program)
         for source in session.sources:
             source.graph = graph if source.graph < 0 else source.graph
-    is_open = artifact.program.sizes is not None
-    add_memory(builder, at_sizes(artifact, sizes) if sizes and is_open else artifact, program)
+    add_memory(builder, at_sizes(artifact, chosen) if chosen else artifact, program)
     return Recorded(program, calls, list(range(first, len(session.kernels))))
 
 

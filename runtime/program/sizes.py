@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -60,6 +60,11 @@ class SizedSpec(TensorSpec):
 Spec: TypeAlias = TensorSpec | SizedSpec
 
 
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Return sizes as options have them: `batch=4,length=128`."""
+    return ",".join(f"{name}={size}" for name, size in sizes.items())
+
+
 def check_symbols(what: str, symbols: Sequence[str], names: Iterable[str]) -> None:
     """Raise PipelineError, about `what`, unless the names are those of all symbols."""
     listed = list(names)
@@ -114,6 +119,11 @@ class Sizes:
     def count(self) -> int:
         """The number of values."""
         return len(self.symbols) + len(self.derived)
+
+    @property
+    def least(self) -> str:
+        """The least sizes but 0, as options have them: `batch=1,length=1`."""
+        return sizes_text({name: max(low, 1) for name, (low, _) in zip(self.symbols, self.ranges, strict=True)})
 
     def read(self, specs: Sequence[SizedSpec], arrays: Sequence[Array]) -> list[int]:
         """Return the symbols' values.

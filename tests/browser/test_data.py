@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx.parser
 import pytest
 from browser import audit
 from explored_models import twins
+from explorer_client import serving
 from recorded_sessions import kept
 
 from whence.explorer.references import References, of_module
@@ -169,3 +171,40 @@ def test_docks_of_data_can_be_read(page: Page, shown: Session):
             row.first.click()
             wrong[f"{dock}, pinned"] = [sentence for sentences in audit(page).values() for sentence in sentences]
     assert {when: sentences for when, sentences in wrong.items() if sentences} == {}
+
+
+def _sized(sizes: dict[str, int] | None = None) -> Session:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[n,8] x) => (float[n,8] y) {a = Relu(x) y = Tanh(a)}'
+    )
+    document = record(model, wishes=Wishes(0.01, tensors=True, films="none", sizes=sizes))
+    document.made_by.command = "whence explore 'n t.onnx' --no-times"
+    return document
+
+
+def test_programs_whose_sizes_are_open_keep_their_tabs_and_say_how_to_measure(page: Page, tmp_path: Path):
+    write_report(_sized(), tmp_path / "open.html")
+    page.goto((tmp_path / "open.html").as_uri())
+    for dock in ("time", "memory", "tensors"):
+        page.locator(f"[data-test=dock-{dock}]").click()
+        part = page.locator(f"[data-test={dock}-sizes]")
+        assert "are open" in (part.text_content() or "")
+        part.locator("input").fill("n=5")
+        more = " --tensors" if dock == "tensors" else ""
+        assert part.locator("code").text_content() == f"whence explore 'n t.onnx' --sizes n=5{more}"
+        assert not any(audit(page).values())
+
+
+def test_a_server_measures_at_other_sizes(page: Page, tmp_path: Path):
+    with serving(tmp_path, session=_sized({"n": 4})) as client:
+        page.goto(client.server.address)
+        page.locator("[data-test=dock-tensors]").click()
+        part = page.locator("[data-test=tensors-sizes]")
+        assert "Measured at n=4." in (part.text_content() or "")
+        assert page.locator("[data-test=tensors-table] tbody tr").count() == 1
+        part.locator("input").fill("n=7")
+        part.get_by_role("button", name="Measure at n=7").click()
+        page.wait_for_url("**session=2**")
+        request = client.server.site.store.get(2).request
+        assert request is not None
+        assert request.options == {"sizes": ("n=7",), "tensors": ("",)}

@@ -15,6 +15,7 @@ from whence.cli.main import main
 from whence.explorer.session.check import check
 from whence.explorer.session.document import Session
 from whence.explorer.session.file import read
+from whence.exploring.exploration import Exploration
 from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
 from whence.support.errors import WhenceError
@@ -40,11 +41,16 @@ def test_a_program_for_all_sizes_is_measured_for_chosen_ones():
     assert session.tensors[0].shape == [[4, 8]] * 3
     assert session.memory[0].size == [128]
     assert session.made_by.notes == []
+    assert (session.programs[0].open, session.programs[0].sizes) == ("n=1", "n=4")
+    assert "main at n=4" in Exploration(session).text("summary")
     nothing = measured(source)
     assert nothing.times == nothing.tensors == nothing.memory == []
-    memory, times = nothing.made_by.notes
-    assert memory == "memory of main: its sizes are open, and none were chosen"
-    assert times.startswith("main was not measured: expected inputs, or static shapes, got dynamic dimensions in")
+    (note,) = nothing.made_by.notes
+    assert note.endswith("no times, memory and tensors: its sizes are open, and none were chosen (--sizes n=1)")
+    assert (nothing.programs[0].open, nothing.programs[0].sizes) == ("n=1", "")
+    fed = record(source, {"x": np.ones((3, 8), np.float32)}, _WISHES)
+    assert fed.programs[0].sizes == "n=3"
+    assert fed.memory[0].size == [96]
 
 
 def test_inputs_of_the_user_that_do_not_fit_are_refused_and_those_made_up_are_noted():

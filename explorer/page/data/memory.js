@@ -2,6 +2,7 @@
 
 import { Plot } from "whence/data/plot";
 import { perProgram, sentence } from "whence/data/program";
+import { measurable } from "whence/data/sizes";
 import { RowTable } from "whence/data/table";
 import { roundStep } from "whence/data/timeline";
 import { size } from "whence/data/words";
@@ -14,7 +15,7 @@ import { count, shortSymbol } from "whence/words";
 export const memoryDock = {
   id: "memory",
   title: "Memory",
-  enabled: (app) => app.model.document.memory.length > 0,
+  enabled: (app) => measurable(app, app.model.document.memory),
   create: (app, element) =>
     perProgram(app, element, {
       name: "memory",

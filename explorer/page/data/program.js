@@ -1,5 +1,6 @@
 // The choice of a program, where several were measured, and what its dock shows of it.
 
+import { sizesPart } from "whence/data/sizes";
 import { fill, h } from "whence/dom";
 
 /** @typedef {import("whence/types").App} App */
@@ -16,12 +17,15 @@ import { fill, h } from "whence/dom";
  */
 export function perProgram(app, element, { name, items, tools = [], parts }) {
   const { programs } = app.model.document;
+  // Programs whose sizes are open wait for them beside those that were measured.
+  const waiting = programs.flatMap(({ open, sizes }, program) => (open && !sizes && !items.some((item) => item.program === program) ? [program] : []));
+  const numbers = [...items.map((item) => item.program), ...waiting];
   /** @type {Part[]} */
   let shown = [];
   const body = h("div", { class: "data-parts" });
   const choice = h("select", { "aria-label": "Program", "data-test": `${name}-program`, onchange: () => show() });
-  fill(choice, ...items.map((item, number) => h("option", { value: number }, programs[item.program]?.name ?? "")));
-  choice.hidden = items.length < 2;
+  fill(choice, ...numbers.map((program, number) => h("option", { value: number }, programs[program]?.name ?? "")));
+  choice.hidden = numbers.length < 2;
   fill(element, h("div", { class: "data-dock", "data-test": name }, h("div", { class: "data-tools" }, choice, ...tools), body));
 
   function destroy() {
@@ -30,13 +34,14 @@ export function perProgram(app, element, { name, items, tools = [], parts }) {
 
   function show() {
     destroy();
-    const item = items[Number(choice.value)];
-    shown = item ? parts(item) : [];
+    const [item, program] = [items[Number(choice.value)], programs[numbers[Number(choice.value)] ?? -1]];
+    const sizes = program?.open ? [sizesPart(app, program, name)] : [];
+    shown = [...sizes, ...(item ? parts(item) : [])];
     fill(body, ...shown.map((part) => part.element));
   }
 
   const follow = () => {
-    const wanted = items.findIndex((item) => item.program === app.state.get("program"));
+    const wanted = numbers.indexOf(app.state.get("program"));
     if (wanted >= 0) choice.value = String(wanted);
     show();
   };

@@ -2,6 +2,7 @@
 
 import { layerButtons } from "whence/dock/events";
 import { perProgram } from "whence/data/program";
+import { measurable } from "whence/data/sizes";
 import { RowTable } from "whence/data/table";
 import { short } from "whence/data/words";
 import { h, svg } from "whence/dom";
@@ -17,7 +18,7 @@ const HEIGHT = 18;
 export const tensorsDock = {
   id: "tensors",
   title: "Tensors",
-  enabled: (app) => app.model.document.tensors.length > 0,
+  enabled: (app) => measurable(app, app.model.document.tensors),
   create: (app, element) =>
     perProgram(app, element, {
       name: "tensors",

@@ -2,6 +2,7 @@
 
 import { classOf } from "whence/colours";
 import { perProgram, sentence } from "whence/data/program";
+import { measurable } from "whence/data/sizes";
 import { RowTable, bar } from "whence/data/table";
 import { h } from "whence/dom";
 import { programCalls } from "whence/heat";
@@ -16,7 +17,7 @@ const MOST_PARTS = 6;
 export const timeDock = {
   id: "time",
   title: "Time",
-  enabled: (app) => app.model.document.times.length > 0,
+  enabled: (app) => measurable(app, app.model.document.times),
   create(app, element) {
     const choice = h(
       "select",

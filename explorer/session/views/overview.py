@@ -37,6 +37,7 @@ def summary(session: Session, choice: Choice) -> str:
                 ("passes", f"{len(session.passes)} runs, {changed} of them changed something"),
                 ("ledger", count(len(session.events.run), "event")),
                 *(("program", shown(f"{each.name}, {each.kind}: {each.about}")) for each in session.programs),
+                *(("sizes", shown(f"{each.name} at {each.sizes}")) for each in session.programs if each.sizes),
                 *(("note", shown(note)) for note in origin.notes),
             ]
         ),

@@ -85,10 +85,8 @@ def at_sizes(args: argparse.Namespace, compiled: Executable, what: str) -> Execu
             raise PipelineError("--sizes: expected no --input beside it, got both")
         return compiled.at(compiled.sizes_of(named(read_arrays(file), compiled.inputs)))
     if sizes is None:
-        symbols = zip(program.sizes.symbols, program.sizes.ranges, strict=True)
-        example = ",".join(f"{name}={max(low, 1)}" for name, (low, _) in symbols)
         opened = ", ".join(map(str, compiled.inputs))
-        raise PipelineError(expectation(what, f"sizes of the inputs (--sizes {example})", opened))
+        raise PipelineError(expectation(what, f"sizes of the inputs (--sizes {program.sizes.least})", opened))
     return compiled.at(sizes)
 
 

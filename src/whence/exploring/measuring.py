@@ -82,11 +82,12 @@ def _measure(
     *,
     main: bool,
 ) -> None:
-    if executable.artifact.program.sizes is not None and wishes.sizes and inputs is None:
-        executable = executable.at(wishes.sizes)
-    arrays = inputs if inputs is not None else default_inputs(executable.inputs)
     if executable.artifact.program.sizes is not None:
-        executable = executable.at(executable.sizes_of(arrays))
+        sizes = executable.sizes_of(inputs) if inputs is not None else wishes.sizes
+        if not sizes:
+            return  # A note about its memory says so.
+        executable = executable.at(sizes)
+    arrays = inputs if inputs is not None else default_inputs(executable.inputs)
     if wishes.seconds:
         _times(builder, executable, number, arrays, wishes.seconds / programs)
     if wishes.tensors:

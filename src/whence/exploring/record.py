@@ -132,13 +132,15 @@ def session_of(
     if isinstance(executable, VirtualExecutable):
         record_steps(builder, executable.module, "main", str(executable.choice))
     recorded: list[tuple[int, Executable]] = []
+    whole = not isinstance(executable, InterpretedExecutable)
     for program, name, kind, about in programs(executable, origin):
         artifact = program.artifact
-        row = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about, wishes.sizes)
+        sizes = program.sizes_of(inputs) if whole and not recorded and inputs is not None else wishes.sizes
+        row = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about, sizes)
         add_schedules(builder.session, artifact, row.kernels, wishes.films)
         recorded.append((row.program, program))
     if wishes.measured:
-        measure(builder, recorded, inputs, wishes, whole=not isinstance(executable, InterpretedExecutable))
+        measure(builder, recorded, inputs, wishes, whole=whole)
     add_python(builder, whole=wishes.sources)
     return builder.finish()
 

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandsOf, fileCheck, pipelineOf, quoted, stageBefore } from "whence/copying/commands";
+import { commandAt } from "whence/data/sizes";
 
 const made = (changes = {}) => ({ command: "whence explore my net.onnx", model: "my net.onnx", target: "native", opt_level: 3, ...changes });
 const run = (spec, stage, changed, kernel = -1) => ({ spec, program: 0, kernel, stage, changed });
 const stage = (level, kernel, before) => ({ level, kernel, before, program: 0 });
 const SESSION = {
   made_by: made(),
-  stages: [stage("relay", -1, -1), stage("relay", -1, 0), stage("te", 0, -1), stage("tir", 0, -1), stage("tir", 0, 3), stage("asm", 0, -1), stage("model", -1, -1)],
+  stages: [stage("relay", -1, -1), stage("relay", -1, 0), stage("te", 0, -1), stage("tir", 0, -1), stage("tir", 0, 3), stage("asm", 0, -1), { ...stage("model", -1, -1), program: -1 }],
   kernels: [{ symbol: "fused", compiler: "" }],
   passes: [run("legalize", 0, false), run("fold{a=1}", 1, true), run("fuse", 1, false), run("simplify", 3, false, 0), run("vectorize", 4, true, 0)],
 };
@@ -51,4 +52,12 @@ test("a test checks the lines that a pass made, whatever its values are called",
   assert.equal(lines[5], "// CHECK: {{%[^ ,:)\\[]+}} = b {{%[^ ,:)\\[]+}}, {{[[][[]}}1]] {{[{][{]}}2}}");
   assert.equal(stageBefore(SESSION, 4), 3);
   assert.equal(stageBefore(SESSION, 3), -1);
+});
+
+test("a command measures at other sizes", () => {
+  assert.equal(commandAt("whence explore m.onnx -O 2 --no-times", "n=4,m=2", false), "whence explore m.onnx -O 2 --sizes n=4,m=2");
+  assert.equal(commandAt("whence explore m.onnx '--sizes=n=1' --seed=1", "n=4", true), "whence explore m.onnx --seed=1 --sizes n=4 --tensors");
+  assert.equal(commandAt("whence explore m.onnx --sizes=n=1 --tensors", "n=4", true), "whence explore m.onnx --tensors --sizes n=4");
+  assert.equal(commandAt("whence explore m.onnx", "$(x)", false), "whence explore m.onnx --sizes '$(x)'");
+  assert.equal(commandAt("record(model)", "n=4", false), "");
 });
