@@ -420,6 +420,8 @@ export interface Tensors {
   error: number[];
   /** The difference from which on a layer departs; -1.0 without a reference. */
   tolerance: number[];
+  /** The difference that is one step of a quantised tensor's scale: 1.0 for integers of at most 16 bits, the scale for floats that were dequantised or are quantised next; 0.0 for others. */
+  step: number[];
 }
 
 /** A layer in two sessions; -1 and -1.0 on the side that lacks it. */

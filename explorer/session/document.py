@@ -422,6 +422,9 @@ class Tensors(Columns):
     """Largest difference from the reference, the largest float where only one is finite; -1.0 without one."""
     tolerance: list[AmountOrNone] = field(default_factory=list[float])
     """The difference from which on a layer departs; -1.0 without a reference."""
+    step: list[Amount] = field(default_factory=list[float])
+    """The difference that is one step of a quantised tensor's scale: 1.0 for integers of at most 16 bits, the scale for
+    floats that were dequantised or are quantised next; 0.0 for others."""
 
 
 @dataclass

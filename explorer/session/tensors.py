@@ -8,14 +8,19 @@ from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import LocationAttr
 
+from ...dialects.relay.canonicalization.constant_operands import constant_value
+from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...planning.artifact import Artifact
 from ...runtime.program.executor import Runner
 from ...runtime.program.threads import ThreadPool
 from ...runtime.values.moves import moved
 from ...support.dtypes import Array
-from ..difference import difference, tolerance
+from ..difference import RTOL, difference, is_quantised, tolerance
+from ..layers import functions
 from ..references import References
+from ..results import last_values
 from ..value_walk import Walked, walk_values
 from .builder import Builder
 from .document import BINS, SAMPLE, Tensors
@@ -34,6 +39,7 @@ def add_tensors(
 
     Of a layer whose value is in no memory, as the kernel goes on with it, there is none. Errors as `Runner.walk`.
     """
+    steps = _steps(artifact)
     tensors = Tensors(program, _digest(inputs), references.source if references is not None else "")
 
     def visit(value: Walked) -> None:
@@ -46,15 +52,33 @@ def add_tensors(
         tensors.dtype.append(array.dtype.name)
         tensors.shape.append(list(array.shape))
         _describe(tensors, array)
+        step = 1.0 if is_quantised(array) else steps.get(value.layer.leaf, 0.0) if not value.output else 0.0
         error = allowed = -1.0
         if expected is not None and expected.shape == array.shape:
             gap = difference(array, expected, step=True)
             error, allowed = min(gap.error, sys.float_info.max), tolerance(expected, gap.scale, step=True)
+            # A step of floats is not exactly the scale.
+            allowed = max(allowed, step * (1 + RTOL)) if not is_quantised(array) else allowed
         tensors.error.append(error)
         tensors.tolerance.append(allowed)
+        tensors.step.append(step)
 
     walk_values(artifact, runner, pool, inputs, visit)
     builder.session.tensors.append(tensors)
+
+
+def _steps(artifact: Artifact) -> dict[LocationAttr, float]:
+    """Leaf of a layer -> the scale of the quantised numbers that its floats were made of, or are made to next."""
+    steps: dict[LocationAttr, float] = {}
+    module = artifact.snapshots[0].module if artifact.snapshots else None
+    for leaf, op in last_values(functions(module)["main"]).items() if module is not None else ():
+        readers = [use.operation for use in op.results[0].uses]
+        scales = [reader.output_scale for reader in readers if isinstance(reader, QuantizeOp)]
+        scales = [op.input_scale] if isinstance(op, DequantizeOp) else scales
+        arrays = [constant_value(scale, module) for scale in scales]
+        if known := [float(array.item()) for array in arrays if array is not None and array.size == 1]:
+            steps[leaf] = max(known)
+    return steps
 
 
 def first_departure(tensors: Tensors) -> int:

@@ -189,6 +189,7 @@ def small_session() -> d.Session:
         [[0.0, 1.0] * 16, [-1.5, 3.0] * 16],
         [1e-6, 0.5],
         [1e-4, 1e-4],
+        [0.0, 0.25],
     )
     compared = d.ComparedLayer("block/conv1", 0, 0, (0.0015, 0.003), (2, 4), (16, 32), -1.0)
     session = d.Session(

@@ -38,6 +38,17 @@ function departs(tensors, row) {
 }
 
 /**
+ * Return a difference as text, of a quantised tensor in steps of its scale: `0.5 steps`.
+ * @param {Tensors} tensors
+ * @param {number} row
+ * @param {readonly number[]} values
+ */
+function gap({ step }, row, values) {
+  const [one = 0, value = 0] = [step[row], values[row]];
+  return one > 0 ? `${short(value / one)} steps` : short(value);
+}
+
+/**
  * @param {App} app
  * @param {Tensors} tensors
  */
@@ -46,7 +57,7 @@ function verdict(app, tensors) {
   const bad = tensors.name.findIndex((_, row) => (tensors.nan[row] ?? 0) + (tensors.infinite[row] ?? 0) > 0);
   const about = [];
   if (first >= 0) {
-    const numbers = `by ${short(tensors.error[first] ?? 0)}, where ${short(tensors.tolerance[first] ?? 0)} is allowed`;
+    const numbers = `by ${gap(tensors, first, tensors.error)}, where ${gap(tensors, first, tensors.tolerance)} is allowed`;
     about.push(h("p", { class: "departs", "data-test": "first-departure" }, `First to depart from ${tensors.reference}: `, ...named(app, tensors, first), `, ${numbers}.`));
   } else if (tensors.reference) {
     const compared = tensors.tolerance.filter((tolerance) => tolerance >= 0).length;
@@ -98,8 +109,8 @@ function table(app, tensors) {
   ];
   if (known) {
     columns.push(
-      numbers("error", tensors.error, (value, row) => (value < 0 ? "" : departs(tensors, row) ? h("strong", { class: "departs" }, `${short(value)} departs`) : short(value))),
-      numbers("allowed", tensors.tolerance, (value) => (value < 0 ? "" : short(value))),
+      numbers("error", tensors.error, (value, row) => (value < 0 ? "" : departs(tensors, row) ? h("strong", { class: "departs" }, `${gap(tensors, row, tensors.error)} departs`) : gap(tensors, row, tensors.error))),
+      numbers("allowed", tensors.tolerance, (value, row) => (value < 0 ? "" : gap(tensors, row, tensors.tolerance))),
     );
   }
   return new RowTable(app, {

@@ -132,9 +132,14 @@ def _tensor(session: Session, data: Tensors, n: int, departs: bool) -> tuple[str
         *(f"{value:.6g}" for value in (data.minimum[n], data.maximum[n], data.mean[n])),
         ", ".join(f"{number} {name}" for number, name in bad if number),
         f"|{bars}|" if bars else "",
-        f"{data.error[n]:.3g}" if data.error[n] >= 0 else "",
-        f"<- departs first: more than {data.tolerance[n]:.3g}" if departs else "",
+        _gap(data.error[n], data.step[n]) if data.error[n] >= 0 else "",
+        f"<- departs first: more than {_gap(data.tolerance[n], data.step[n])}" if departs else "",
     )
+
+
+def _gap(gap: float, step: float) -> str:
+    """Return a difference as text, of quantised tensors in steps of their scale."""
+    return f"{gap / step:.3g} steps" if step else f"{gap:.3g}"
 
 
 def compare(session: Session, choice: Choice) -> str:

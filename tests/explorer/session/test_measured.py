@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import onnx.parser
 import pytest
 from onnx import ModelProto, numpy_helper
 
@@ -25,6 +26,7 @@ from whence.explorer.session.tensors import add_tensors, first_departure
 from whence.explorer.session.text import text_of_stage
 from whence.explorer.session.times import add_times
 from whence.explorer.times import Times
+from whence.exploring.exploration import Exploration
 from whence.support.dtypes import Array
 
 
@@ -229,3 +231,20 @@ def test_values_of_two_sessions_are_compared(source: ModelProto, compiled: Execu
     assert errors["relu2"] > 0.1
     other, _ = values(compiled, {"x": np.add(inputs["x"], 1)}, None)
     assert {layer.error for layer in compare_sessions(first, other).layers} == {-1.0}
+
+
+@pytest.mark.parametrize(("off", "departs"), [(0.05, False), (0.1, False), (0.11, True)])
+def test_differences_of_quantised_tensors_are_in_steps_of_their_scale(off: float, departs: bool):
+    source = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[64] x) => (float[64] y) <float s = {0.1}, int8 z = {3}> {
+            a = Relu(x) q = QuantizeLinear(a, s, z) d = DequantizeLinear(q, s, z) y = Tanh(d) }""")
+    inputs = {"x": np.linspace(-4, 8, 64, dtype=np.float32)}
+    right = References(onnxruntime_tensors(source, inputs), layer_tensors(source), "onnxruntime")
+    _, tensors = values(whence.compile(source, opt_level=0), inputs, right)
+    assert dict(zip(tensors.name, tensors.step, strict=True)) == pytest.approx({"a": 0.1, "q": 1, "d": 0.1, "y": 0})
+    assert first_departure(tensors) == -1
+    moved = {name: right.tensors[name] + np.float32(off) for name in ("a", "d")}
+    wrong = right._replace(tensors={**right.tensors, **moved})
+    session, tensors = values(whence.compile(source, opt_level=0), inputs, wrong)
+    assert (first_departure(tensors) >= 0) == departs
+    assert f"{off / 0.1:.3g} steps" in Exploration(session).text("tensors")
