@@ -6,12 +6,14 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 MAIN = "whence/main"
 """The module that shows the page."""
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.MULTILINE | re.DOTALL)
 _FIRST = "style.css"
 """The style that others stand on."""
 
@@ -28,7 +30,12 @@ def _collect(folder: Traversable, prefix: str, texts: dict[str, str]) -> None:
         if entry.is_dir():
             _collect(entry, f"{prefix}{entry.name}/", texts)
         elif entry.name.endswith((".js", ".css")):
-            texts[prefix + entry.name] = entry.read_text("utf-8")
+            texts[prefix + entry.name] = _without_comments(entry.read_text("utf-8"))
+
+
+def _without_comments(text: str) -> str:
+    """A module without the comments that stand on lines of their own: a quarter of it. Lines keep their numbers."""
+    return _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
 
 
 def modules(texts: Mapping[str, str]) -> dict[str, str]:
