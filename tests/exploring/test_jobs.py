@@ -66,6 +66,14 @@ def test_a_second_job_is_refused_while_one_runs_and_cancel_ends_even_a_stubborn_
     assert client.until("finished", "failed")[0] == "finished"
 
 
+def test_a_job_that_has_not_begun_is_cancelled_and_the_next_one_runs(client: Client):
+    number = _run(client)
+    assert client.ask("DELETE", f"/run/{number}").status == 200
+    assert client.until("cancelled")[1]["job"] == number
+    _run(client)
+    assert client.until("finished", "failed")[0] == "finished"
+
+
 def test_a_job_that_takes_too_long_is_ended(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "stubborn.onnx").touch()
     monkeypatch.setattr(client.server.site.jobs, "limits", Limits(seconds=0.2))
@@ -122,6 +130,7 @@ def test_an_error_while_a_job_is_followed_is_its_end_and_the_next_one_begins(
 def test_a_server_that_ends_takes_its_job_along(client: Client, tmp_path: Path):
     (tmp_path / "stubborn.onnx").touch()
     _run(client, model=str(tmp_path / "stubborn.onnx"))
+    next(state for _, state in client.events() if state.get("what") == "stubborn")
     process = _process(client).process
     client.server.site.jobs.close()
     assert process.poll() is not None

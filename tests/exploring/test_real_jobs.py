@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -40,8 +39,8 @@ def real(client: Client, tmp_path: Path) -> Client:
     """A client of a server that compiles, whose session is of a small network."""
     site = client.server.site
     (tmp_path / "net.onnx").write_bytes(_model().SerializeToString())
-    command = [sys.executable, "-P", "-m", "whence", "explore"]
-    site.jobs = site.orders.jobs = Jobs(command, site.store, site.feed, tmp_path, Limits(60.0))
+    program = ["-m", "whence", "explore"]
+    site.jobs = site.orders.jobs = Jobs(program, site.store, site.feed, tmp_path, Limits(60.0), site.jobs.warm)
     site.store.add(site.store.get(1).session, Request(str(tmp_path / "net.onnx"), {"no-times": ("",)}), "")
     return client
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from whence import te
 from whence.explorer.session.document import Session
 from whence.explorer.session.schedules import film
 from whence.exploring.schedules import measured_schedule, schedule_details
+from whence.exploring.warm import Warm
 from whence.support.machine import Machine
 
 
@@ -81,8 +83,8 @@ def test_a_process_says_what_is_wrong_with_a_schedule():
     session = scheduled(small_session())
     session.made_by.target = "native"
     text = session.schedules[0].text
-    with pytest.raises(whence.WhenceError, match="expected a factor of at least 1, got 0"):
-        measured_schedule(session, 0, text.replace("factor 16", "factor 0"))
+    with closing(Warm()) as warm, pytest.raises(whence.WhenceError, match="expected a factor of at least 1, got 0"):
+        measured_schedule(warm, session, 0, text.replace("factor 16", "factor 0"))
     other = text.replace("tensor<32x32xf32>", "tensor<32x16xf32>")
     with pytest.raises(whence.WhenceError, match="schedule: "):
         schedule_details(session, 0, other)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -92,8 +91,7 @@ def serving(
     folder: Path, model: str = "light_squeezenet", *, empty: bool = False, session: Session | None = None
 ) -> Generator[Client]:
     """Give a client of a server with one session, or none, of which jobs see this model: its name says what they do."""
-    command = [sys.executable, str(Path(job_stand_in.__file__))]
-    site = new_site(command, folder, Limits(seconds=20))
+    site = new_site([job_stand_in.__file__], folder, Limits(seconds=20))
     if not empty:
         site.store.add(session or small_session(), Request(model), "")
     server = Server(site)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import webbrowser
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from whence.explorer.session.document import Session
     from whence.exploring.request import Request
 
-_COMMAND = (sys.executable, "-P", "-m", "whence", "explore")
+_PROGRAM = ("-m", "whence", "explore")
 
 
 def serve(args: argparse.Namespace, request: Request | None, session: Session | None) -> int:
@@ -26,17 +25,19 @@ def serve(args: argparse.Namespace, request: Request | None, session: Session | 
     """
     from whence.exploring.server import Server, running
     from whence.exploring.site import new_site
+    from whence.exploring.warm import COMPILER
     from whence.support.files import scratch_folder
 
     model_path(args.model)
     with scratch_folder("whence-explore-") as folder:
-        site = new_site(_COMMAND, folder)
+        site = new_site(_PROGRAM, folder, modules=(*COMPILER, "whence.cli.main"))
         try:
             server = Server(site, args.port)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise PipelineError(expectation("--port", "a free port", f"{args.port}: {reason}")) from error
         with running(server):
+            site.jobs.warm.begin()
             if session is not None:
                 site.store.add(session, request, "")
             elif request is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import threading
@@ -12,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from whence.explorer.session.comparison import compare_sessions
 from whence.explorer.session.document import Session
@@ -21,6 +20,7 @@ from whence.exploring.feed import Feed, Status
 from whence.exploring.guard import Refusal, json_object
 from whence.exploring.request import Request
 from whence.exploring.store import Store
+from whence.exploring.warm import Process, Warm
 from whence.support.errors import WhenceError
 from whence.support.supervising import reason, supervised
 
@@ -45,7 +45,7 @@ class Job:
     request: Request
     about: str
     base: Session | None
-    process: subprocess.Popen[bytes]
+    process: Process
     begun: float = field(default_factory=time.monotonic)
     ended: str = ""
     """The reason for which it was ended from outside; "" for none."""
@@ -58,10 +58,12 @@ class Job:
 class Jobs:
     """The runner of jobs: starts processes, passes their messages to the feed, and keeps their sessions."""
 
-    def __init__(self, command: Sequence[str], store: Store, feed: Feed, folder: Path, limits: Limits) -> None:
-        """command: the program, which takes the words of a request, `--job FILE` and `--job-memory BYTES`."""
-        self._command, self._store, self._feed, self._folder = list(command), store, feed, folder
-        self.limits = limits
+    def __init__(
+        self, program: Sequence[str], store: Store, feed: Feed, folder: Path, limits: Limits, warm: Warm
+    ) -> None:
+        """program: the words after `python`; it takes those of a request, `--job FILE` and `--job-memory BYTES`."""
+        self._program, self._store, self._feed, self._folder = list(program), store, feed, folder
+        self.limits, self.warm = limits, warm
         self._lock = threading.Lock()
         self._count = 0
         self.current: Job | None = None
@@ -79,12 +81,8 @@ class Jobs:
             path = self._folder / f"session{self._count}.json.gz"
             try:
                 # In a session of its own: a signal to it reaches what it started, and none from a terminal reaches it.
-                process = subprocess.Popen(
-                    [*self._command, *request.words(), f"--job={path}", f"--job-memory={self.limits.memory}"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
+                process = self.warm.start(
+                    [*self._program, *request.words(), f"--job={path}", f"--job-memory={self.limits.memory}"]
                 )
             except (OSError, ValueError) as error:
                 raise Refusal(503, f"expected a process to start, got {reason(error)}") from error
@@ -106,6 +104,7 @@ class Jobs:
             self._closed, job = True, self.current
         if job is not None:
             _end(job, "cancelled")
+        self.warm.close()
 
     def _follow(self, job: Job, path: Path) -> None:
         """Report the progress of a job until it ends, and keep its session."""
@@ -116,7 +115,7 @@ class Jobs:
         watchdog.start()
         try:
             with job.process as process:
-                for line in cast("IO[bytes]", process.stdout):
+                for line in process.stdout:
                     self._take(job, line)
                 # Before its standard input is closed, which would end it.
                 process.wait()
@@ -178,7 +177,9 @@ class Jobs:
         return ("finished", state) if failure is None else ("failed", {**state, "failure": failure})
 
 
-def _exit(code: int) -> str:
+def _exit(code: int | None) -> str:
+    if code is None:
+        return "no exit code"
     with suppress(ValueError):
         return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
     return f"signal {-code}"
@@ -187,14 +188,11 @@ def _exit(code: int) -> str:
 def _end(job: Job, reason: str) -> None:
     """End the process of a job and its children, which are first asked and then killed."""
     job.ended = job.ended or reason
-    _signal(job, signal.SIGTERM)
+    job.process.signal(signal.SIGTERM)
     try:
         with suppress(subprocess.TimeoutExpired):
             job.process.wait(_PATIENCE)
     finally:
-        _signal(job, signal.SIGKILL)
-
-
-def _signal(job: Job, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(job.process.pid, number)
+        job.process.signal(signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            job.process.wait(_PATIENCE)

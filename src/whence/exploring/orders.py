@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, cast
 
 from whence.explorer.report_file import report
@@ -136,7 +137,7 @@ class Orders:
 
         body, refusals: as `schedule_details` has them; 409 while another one is measured.
         """
-        return self._of_schedule(body, measured_schedule)
+        return self._of_schedule(body, partial(measured_schedule, self.jobs.warm))
 
     def _of_schedule(
         self, body: dict[str, object], answer: Callable[[Session, int, str], dict[str, Any]]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import signal
 import threading
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from whence.explorer.session.document import Session
 from whence.explorer.session.schedules import frame_details
 from whence.exploring.guard import Refusal
+from whence.exploring.warm import Warm
 from whence.kernels.schedule_text import read_schedule
 from whence.lowering.llvm_to_native.target import Target
 from whence.support.errors import WhenceError
 
 SECONDS = 60
 """The time that building and measuring two schedules may take."""
-_COMMAND = (sys.executable, "-P", "-m", "whence.exploring.measured_schedule")
+_PROGRAM = ("-m", "whence.exploring.measured_schedule")
 _busy = threading.Lock()
 
 
@@ -34,10 +35,11 @@ def schedule_details(session: Session, number: int, text: str) -> dict[str, Any]
     return {"tir": details.tir, "error": details.error, "next": [asdict(primitive) for primitive in details.next]}
 
 
-def measured_schedule(session: Session, number: int, text: str) -> dict[str, Any]:
+def measured_schedule(warm: Warm, session: Session, number: int, text: str) -> dict[str, Any]:
     """Return the comparison of a text of schedule `number` with the session's, measured in a separate process.
 
-    Raises WhenceError for a schedule that cannot be applied; refuses with 409 during another measurement.
+    warm: starts the process. Raises WhenceError for a schedule that cannot be applied; refuses with 409 during another
+    measurement.
     """
     work = {
         "before": session.schedules[number].text,
@@ -49,16 +51,18 @@ def measured_schedule(session: Session, number: int, text: str) -> dict[str, Any
     if not _busy.acquire(blocking=False):
         raise Refusal(409, "expected no other schedule to be measured")
     try:
-        done = subprocess.run(
-            _COMMAND, input=json.dumps(work).encode(), capture_output=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise WhenceError(f"schedule: expected to be built and measured in {SECONDS} s, took longer") from None
+        with warm.start(_PROGRAM) as process:
+            with suppress(BrokenPipeError):
+                process.stdin.write(json.dumps(work).encode())
+                process.stdin.close()
+            output = process.stdout.read()
     finally:
         _busy.release()
-    if done.returncode or not done.stdout:
-        raise WhenceError(f"schedule: expected a process that measures it, got exit code {done.returncode}")
-    answer = json.loads(done.stdout)
+    if process.returncode == -signal.SIGALRM:
+        raise WhenceError(f"schedule: expected to be built and measured in {SECONDS} s, took longer")
+    if process.returncode or not output:
+        raise WhenceError(f"schedule: expected a process that measures it, got exit code {process.returncode}")
+    answer = json.loads(output)
     if "failure" in answer:
         raise WhenceError(answer["failure"])
     return answer

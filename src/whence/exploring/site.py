@@ -13,6 +13,7 @@ from whence.exploring.orders import Orders
 from whence.exploring.static import StaticPage
 from whence.exploring.store import Store
 from whence.exploring.uploads import Uploads
+from whence.exploring.warm import Warm
 
 
 @dataclass
@@ -27,10 +28,14 @@ class Site:
     page: StaticPage = field(default_factory=StaticPage)
 
 
-def new_site(command: Sequence[str], folder: Path, limits: Limits | None = None) -> Site:
-    """Return a site without sessions. command: that of `Jobs`. folder: a private one, for uploads and files of jobs."""
+def new_site(program: Sequence[str], folder: Path, limits: Limits | None = None, modules: Sequence[str] = ()) -> Site:
+    """Return a site without sessions.
+
+    program: that of `Jobs`. folder: a private one, for uploads and files of jobs. modules: those of the program, which
+    a worker imports before.
+    """
     store, feed, uploads = Store(), Feed(), Uploads(folder)
-    jobs = Jobs(command, store, feed, folder, limits or Limits(memory=_all_memory()))
+    jobs = Jobs(program, store, feed, folder, limits or Limits(memory=_all_memory()), Warm(modules))
     return Site(store, feed, jobs, uploads, Orders(store, jobs, uploads))
 
 
