@@ -7,6 +7,7 @@ the run before, so it is as near as the cache that holds the whole model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..lowering.relay_to_te.cost import Rates
@@ -20,6 +21,7 @@ from .times import Times
 PRODUCTS = "products"
 MEMORY = "memory"
 _FLOAT = 4
+_PARALLEL = "tir.for parallel"
 _AT_ONCE = {
     "vpdpbusd": ("byte products", 4),
     "tir.dot4": ("byte products", 4),
@@ -44,6 +46,14 @@ class Traffic(NamedTuple):
     weights: float
     inputs: float
     outputs: float
+
+
+class Start(NamedTuple):
+    """CPU seconds that calls take before any work."""
+
+    call: float = 0.0
+    fork: float = 0.0
+    """The same, of a call that wakes the threads."""
 
 
 def roof(tir: str, operations: float, traffic: Traffic, model_bytes: int, machine: Machine, rates: Rates) -> Roof:
@@ -86,22 +96,19 @@ def _products(tir: str, machine: Machine, rates: Rates) -> tuple[str, float]:
     return name, count * floats
 
 
-def roofs(artifact: Artifact, rates: Rates) -> list[Roof]:
+def roofs(artifact: Artifact, rates: Rates, start: Start = Start()) -> list[Roof]:
     """Return the roof over each call of an artifact of known sizes, by the rates of a core."""
     params = sum(array.nbytes for array in artifact.params)
     run_bytes = artifact.program.arena_bytes
     assert isinstance(run_bytes, int)
-    return [
-        roof(
-            kernel_of(artifact, call.kernel).tir,
-            sum(operations for operations, _ in work_of(artifact, call)),
-            _traffic(artifact, call),
-            params + run_bytes,
-            artifact.target.hardware,
-            rates,
-        )
-        for call in artifact.calls
-    ]
+    return [_roof(artifact, call, params + run_bytes, rates, start) for call in artifact.calls]
+
+
+def _roof(artifact: Artifact, call: Call, model_bytes: int, rates: Rates, start: Start) -> Roof:
+    tir = kernel_of(artifact, call.kernel).tir
+    operations = sum(operations for operations, _ in work_of(artifact, call))
+    least = roof(tir, operations, _traffic(artifact, call), model_bytes, artifact.target.hardware, rates)
+    return replace(least, start=start.fork if _PARALLEL in tir else start.call)
 
 
 def _traffic(artifact: Artifact, call: Call) -> Traffic:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import whence
 from beside.runtimes import Feeds, Opened, feeds_of, onnxruntime
+from whence.explorer.peer import call_of_nodes, node_times, owners_of_layers
 from whence.explorer.probe import SHARED, Probe
 from whence.explorer.roof import roofs
 from whence.explorer.times import Times
@@ -21,8 +20,6 @@ _ROUNDS = 15
 _WARM = 3
 """Runs before those that count."""
 _SHOWN = 40
-_ENDS = "_/:"
-"""What follows the name of a layer in that of a node that onnxruntime made of it."""
 
 
 @dataclass
@@ -55,14 +52,9 @@ class Profiled:
     def nodes(self) -> list[tuple[str, float]]:
         """Return each node's name and median seconds, in the order in which they run."""
         path = Path(self._opened.handle.end_profiling())
-        events: list[dict[str, Any]] = json.loads(path.read_text())
+        times = node_times(path)
         path.unlink()
-        seconds = defaultdict[str, list[float]](list)
-        for event in events:
-            name, found, _ = event["name"].partition("_kernel_time")
-            if found and event.get("cat") == "Node":
-                seconds[name].append(event["dur"] * 1e-6)
-        return [(name, median(times[_WARM:] or times)) for name, times in seconds.items()]
+        return times
 
 
 def losses(model: Path, kind: str, folder: Path) -> tuple[list[Loss], Probe]:
@@ -86,29 +78,20 @@ def losses(model: Path, kind: str, folder: Path) -> tuple[list[Loss], Probe]:
     probe.again()
     times = Times.of(artifact, [median(column) for column in zip(*columns, strict=True)])
     rows: list[Loss] = []
-    owner: dict[str, tuple[float, int]] = {}
     measured = zip(artifact.calls, times.calls, times.layers, roofs(artifact, probe.rates), strict=True)
-    for number, (call, seconds, parts, roof) in enumerate(measured):
+    for call, seconds, parts, roof in measured:
         shares = {layer.name: share for layer, share in parts.items() if layer is not None}
-        for layer, share in shares.items():
-            owner[layer] = max(owner.get(layer, (-1.0, 0)), (share, number))
         most = max(shares, key=lambda name: shares[name], default="")
         rows.append(Loss(most, call.name.removeprefix("tvmgen_default_fused_"), seconds, roof.seconds, roof.bound.name))
     if peer is not None:
-        _add_peer(rows, {layer: number for layer, (_, number) in owner.items()}, peer.nodes())
+        _add_peer(rows, owners_of_layers(times), peer.nodes())
     return sorted(rows, key=lambda row: -row.lost), probe
 
 
 def _add_peer(rows: list[Loss], owner: dict[str, int], nodes: Iterable[tuple[str, float]]) -> None:
-    """Add the times of nodes to the calls that serve their layers.
-
-    A node that fuses layers has the name of one of them, maybe longer; one of another name belongs to what runs before.
-    """
-    at = 0
-    for name, seconds in nodes:
-        layers = [name[:end] for end in range(len(name), 0, -1) if end == len(name) or name[end] in _ENDS]
-        at = next((owner[layer] for layer in layers if layer in owner), at)
-        rows[at].peer += seconds
+    """Add the times of nodes to the calls that serve their layers."""
+    for number, seconds in call_of_nodes(owner, nodes):
+        rows[number].peer += seconds
 
 
 def print_losses(model: Path, kind: str, cache: Path) -> None:

@@ -1,6 +1,6 @@
 // Checks of the head of a session document: a damaged one is told in one sentence, and nothing of it is shown.
 
-/** @typedef {import("whence/document").Session} Session */
+/** @typedef {import("whence/types").Head} Head */
 
 const VERSION = 1;
 const MOST_LINES = 20_000_000;
@@ -17,13 +17,14 @@ const LISTS = [
   "times",
   "memory",
   "tensors",
+  "verdicts",
 ];
 const TABLES = ["layers", "ops", "events", "leads"];
 
 /**
  * Raise an error that says in one sentence what is wrong with the head of a session.
  * @param {unknown} head
- * @returns {asserts head is Session}
+ * @returns {asserts head is Head}
  */
 export function checkHead(head) {
   if (!isObject(head) || !("whence_session" in head)) throw new Error("This is no session document of Whence.");
@@ -35,7 +36,7 @@ export function checkHead(head) {
   if (!isObject(head["made_by"])) damaged("it does not say what made it");
   for (const name of LISTS) if (!Array.isArray(head[name])) damaged(`its ${name} are no list`);
   for (const name of TABLES) table(name, head[name]);
-  const session = /** @type {Session} */ (/** @type {unknown} */ (head));
+  const session = /** @type {Head} */ (/** @type {unknown} */ (head));
   references(session);
   for (const [number, graph] of session.graphs.entries()) {
     if (!isObject(graph)) damaged(`graph ${number} is no object`);
@@ -51,8 +52,8 @@ export function checkHead(head) {
   }
 }
 
-/** @param {Session} session */
-function references({ layers, ops, events, sets, sources, programs, kernels, calls, stages, passes }) {
+/** @param {Head} session */
+function references({ layers, ops, events, sets, sources, programs, kernels, calls, stages, passes, verdicts }) {
   each(sets, layers.name.length, 0, "a set names a layer");
   each([layers.source], sources.length, -1, "a layer names a source");
   each([ops.copied_from], ops.name.length, -1, "an op names an op");
@@ -89,6 +90,15 @@ function references({ layers, ops, events, sets, sources, programs, kernels, cal
     "a kernel names a stage",
   );
   rows(sources, "source", (source) => [[source.stage, stages.length]]);
+  rows(verdicts, "verdict", (verdict) => [
+    [verdict.program, programs.length],
+    [verdict.layer, layers.name.length],
+  ]);
+  const phrases = verdicts.flatMap(({ answers }) => answers.flatMap((answer) => answer.phrases));
+  const sizes = { layer: layers.name.length, stage: stages.length, line: MOST_LINES, call: calls.length };
+  Object.entries(sizes).forEach(([noun, size], at) =>
+    each([phrases.map((phrase) => Number(phrase[at + 1]))], size, -1, `a verdict names a ${noun}`),
+  );
 }
 
 /**

@@ -64,6 +64,18 @@ export interface Program {
   sizes: string;
 }
 
+/** The choices of a kernel's schedule, with estimates by rule. */
+export interface Knobs {
+  /** The number of combinations of choices that were estimated. */
+  points: number;
+  /** The estimate of the kernel as it is. */
+  seconds: number;
+  /** The least estimate. */
+  best: number;
+  /** The choices of the least estimate that are others, `rows = 4, vectors = 2`; "" for none. */
+  decisions: string;
+}
+
 /** A compiled function; the calls that share it are `Call`s. */
 export interface Kernel {
   symbol: string;
@@ -81,6 +93,10 @@ export interface Kernel {
   instructions: number;
   /** The decisions of tuning about it, `rows = 4 (exact, ..)`; "" for a kernel made by rule. */
   tuned: string;
+  /** The reason why no strategy could schedule it, so that it has the plain schedule; "" where one could. */
+  refusal: string;
+  /** The choices of its schedule; of kernels that take long, where tuning has not decided. */
+  knobs: Knobs | null;
 }
 
 /** A call of a kernel. */
@@ -284,6 +300,8 @@ export interface Cost {
   flops: number;
   /** Read and written beyond the second level of the cache. */
   bytes: number;
+  /** The seconds of its instructions alone; those of its bytes alone are `seconds` where these are more. */
+  computing: number;
 }
 
 /** A primitive that is legal after a frame. */
@@ -359,6 +377,24 @@ export interface Timeline {
   call: number[];
 }
 
+/** A part of a call's work, and the most that a core does of it. */
+export interface Term {
+  /** Operations by the name of the products, `products` for floats; bytes by the cache that has them: L1, L2, L3 or memory. */
+  name: string;
+  /** Operations or bytes. */
+  amount: number;
+  /** Operations or bytes that a core does in a second. */
+  rate: number;
+}
+
+/** The least CPU seconds of a call; data that is in a nearer cache than thought may take less. */
+export interface Roof {
+  operations: Term;
+  bytes: Term[];
+  /** The CPU seconds that a call takes before any work: to begin, and to wake threads. */
+  start: number;
+}
+
 /** CPU seconds of all threads per run, as `whence profile` has them: layers add up to calls, in each and in all. */
 export interface Times {
   program: number;
@@ -372,6 +408,20 @@ export interface Times {
   parts: [number, number][][];
   lines: LineTimes[];
   timeline: Timeline;
+  /** Per call the least time of its work on this machine; empty where the machine was not measured. */
+  roofs: Roof[];
+  /** Seconds of some runs on the wall's clock. */
+  walls: number[];
+  /** The part of the processors' time that other processes used meanwhile; -1.0 where the system does not say. */
+  taken: number;
+  /** The samples of each thread in the code of kernels; that of thread 0 first, which calls them. */
+  threads: number[];
+  /** The samples of thread 0 elsewhere: in the thread pool, where it waits for others, and in functions of C. */
+  outside: number;
+  /** The runtime that was measured beside it; "" for none. */
+  peer: string;
+  /** Per call the peer's seconds for the same layers, on one thread, -1.0 for none; empty without a peer. */
+  peers: number[];
 }
 
 /** The memory plan of a program. */
@@ -466,4 +516,28 @@ export interface Session {
   memory: Memory[];
   tensors: Tensors[];
   comparison: Comparison | null;
+}
+
+/** The answer to one question. */
+export interface Answer {
+  about: "time" | "where" | "bound by" | "lines" | "threads" | "memory" | "to try";
+  phrases: [string, number, number, number, number][];
+}
+
+/** The verdict on a layer of a program, or on a run of all of it. */
+export interface Verdict {
+  program: number;
+  /** The row of the layer; -1: the whole run. */
+  layer: number;
+  /** CPU seconds per run; -1.0 where nothing was measured. */
+  seconds: number;
+  /** The part of the run's time. */
+  share: number;
+  /** True where a part of the seconds is an estimate. */
+  estimated: boolean;
+  /** The bound of the call that most of the time is in: a term of its roof, overhead or neither; "" where unknown. */
+  bound: string;
+  /** The part of the time that is below the roof. */
+  reached: number;
+  answers: Answer[];
 }

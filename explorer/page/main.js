@@ -4,6 +4,7 @@ import { keepAddress, readAddress } from "whence/address";
 import { createApp, firstPanes } from "whence/app";
 import { checkHead } from "whence/check";
 import { DockBar } from "whence/dock";
+import { openWithPins } from "whence/dock/verdict";
 import { h } from "whence/dom";
 import { followPins, followProgram } from "whence/follow";
 import { buildFrame } from "whence/frame";
@@ -47,6 +48,7 @@ async function start() {
   else app.state.set({ ...kept, panes: firstPanes(app, innerWidth), focus: 1 });
   followPins(app);
   followProgram(app);
+  openWithPins(app);
   keepTheme(app);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);

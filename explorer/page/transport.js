@@ -5,7 +5,7 @@ import { wantedSession } from "whence/run/waiting";
 
 /** @typedef {import("whence/types").Api} Api */
 /** @typedef {import("whence/types").Body} Body */
-/** @typedef {import("whence/types").Session} Session */
+/** @typedef {import("whence/types").Head} Head */
 
 /**
  * Return the session of the page: embedded where the page has an element `session-head`, else the server's.
@@ -50,7 +50,7 @@ async function served() {
   };
 }
 
-/** @param {string} text @returns {Session} */
+/** @param {string} text @returns {Head} */
 function parse(text) {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 // Shapes that modules of the page share.
 
-import type { Body, Frame, NextPrimitive, Session, Stage } from "whence/document";
+import type { Body, Frame, NextPrimitive, Session, Stage, Verdict } from "whence/document";
 import type { Actions } from "whence/actions";
 import type { SessionModel } from "whence/session";
 import type { Tables } from "whence/query/types";
@@ -9,7 +9,7 @@ import type { State } from "whence/state";
 /** What the page reads a session through; the same for an offline file and for a server. */
 export interface Api {
   /** The document, in which the body of each stage and the frames of each schedule are null. */
-  head: Session;
+  head: Head;
   /** True where jobs can be run. */
   served: boolean;
   /** The number of the session among those of the server; 0 in a report. */
@@ -187,6 +187,11 @@ export interface Action {
   group?: string;
   run(app: App): void;
   enabled?(app: App): boolean;
+}
+
+/** The document as the page loads it: with the verdicts on it, without what is loaded on demand. */
+export interface Head extends Session {
+  verdicts: Verdict[];
 }
 
 export type { Body, Session, Stage };

@@ -8,6 +8,7 @@ import { timeDock } from "whence/data/time";
 import { timelineDock } from "whence/data/timeline";
 import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
+import { verdict } from "whence/dock/verdict";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
 import { schedule } from "whence/film/dock";
@@ -55,6 +56,7 @@ for (const [level, graph, title] of GRAPHS) {
 }
 registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), { title: "difference" });
 
+registerDock(verdict);
 registerDock({ id: "passes", title: "Passes", create: passesDock });
 registerDock(why);
 registerDock(where);

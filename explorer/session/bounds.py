@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .ranges import Amount
+from .ranges import Amount, Count
 
 
 @dataclass
@@ -31,6 +31,8 @@ class Roof:
 
     operations: Term
     bytes: list[Term]
+    start: Amount = 0.0
+    """The CPU seconds that a call takes before any work: to begin, and to wake threads."""
 
     @property
     def seconds(self) -> float:
@@ -42,3 +44,17 @@ class Roof:
         """The work that takes this long; of bytes those that take most of it."""
         longest = max(self.bytes, key=lambda term: term.seconds, default=self.operations)
         return longest if self.operations.seconds < self.seconds else self.operations
+
+
+@dataclass
+class Knobs:
+    """The choices of a kernel's schedule, with estimates by rule."""
+
+    points: Count
+    """The number of combinations of choices that were estimated."""
+    seconds: Amount
+    """The estimate of the kernel as it is."""
+    best: Amount
+    """The least estimate."""
+    decisions: str
+    """The choices of the least estimate that are others, `rows = 4, vectors = 2`; "" for none."""

@@ -145,7 +145,9 @@ def _check_calls(session: Session, refuse: Refuse) -> None:
             raise refuse(f"calls[{number}].layers", expected, len(call.layers))
     calls = Counter(call.program for call in session.calls)
     for number, times in enumerate(session.times):
-        for name, column in (("calls", times.calls), ("parts", times.parts)):
+        optional = ("roofs", times.roofs), ("peers", times.peers)
+        columns = ("calls", times.calls), ("parts", times.parts), *(pair for pair in optional if pair[1])
+        for name, column in columns:
             if len(column) != calls[times.program]:
                 path = f"times[{number}].{name}"
                 raise refuse(path, f"{calls[times.program]} rows as the program has calls", len(column))

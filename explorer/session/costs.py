@@ -58,7 +58,7 @@ class CostModel:
         near = {write.tensor for nest in nests if self._is_near(nest) for write in nest.body.writes}
         moved = sum(nest.traffic(self.machine.l2, near) for nest in nests)
         seconds = sum(map(self._seconds, nests))
-        return Cost(max(seconds, moved / BANDWIDTH), sum(nest.operations for nest in nests), moved)
+        return Cost(max(seconds, moved / BANDWIDTH), sum(nest.operations for nest in nests), moved, seconds)
 
     def _seconds(self, nest: Nest) -> float:
         """The seconds of a stage's body in its loops."""

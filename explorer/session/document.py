@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
 from ...support.codec import Codec, whole
+from .bounds import Knobs as Knobs
+from .bounds import Roof as Roof
+from .bounds import Term as Term
 from .films import Edit as Edit
 from .films import Schedule as Schedule
 from .ranges import (
@@ -148,6 +151,10 @@ class Kernel:
     instructions: Count
     tuned: str
     """The decisions of tuning about it, `rows = 4 (exact, ..)`; "" for a kernel made by rule."""
+    refusal: str = ""
+    """The reason why no strategy could schedule it, so that it has the plain schedule; "" where one could."""
+    knobs: Knobs | None = None
+    """The choices of its schedule; of kernels that take long, where tuning has not decided."""
 
 
 @dataclass
@@ -370,6 +377,20 @@ class Times:
     """Per call: row of a layer, and its seconds in the call."""
     lines: list[LineTimes]
     timeline: Timeline
+    roofs: list[Roof]
+    """Per call the least time of its work on this machine; empty where the machine was not measured."""
+    walls: list[Amount]
+    """Seconds of some runs on the wall's clock."""
+    taken: AmountOrNone
+    """The part of the processors' time that other processes used meanwhile; -1.0 where the system does not say."""
+    threads: list[Count]
+    """The samples of each thread in the code of kernels; that of thread 0 first, which calls them."""
+    outside: Count
+    """The samples of thread 0 elsewhere: in the thread pool, where it waits for others, and in functions of C."""
+    peer: str
+    """The runtime that was measured beside it; "" for none."""
+    peers: list[AmountOrNone]
+    """Per call the peer's seconds for the same layers, on one thread, -1.0 for none; empty without a peer."""
 
 
 @dataclass

@@ -83,6 +83,8 @@ class Cost:
     flops: Count
     bytes: Count
     """Read and written beyond the second level of the cache."""
+    computing: Amount
+    """The seconds of its instructions alone; those of its bytes alone are `seconds` where these are more."""
 
 
 @dataclass

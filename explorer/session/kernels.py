@@ -73,6 +73,7 @@ def add_kernel(
         bytes=0,
         instructions=0,
         tuned=tuned,
+        refusal=kernel.refusal if not compiler else "",
     )
     session.kernels.append(entry)
     if compiler:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from .document import DOCUMENT, Schedule, Session, Stage
+from .verdicts import verdicts
 
 
 def head(session: Session) -> str:
-    """Return the document as JSON, without the bodies of stages and the frames of schedules, which are null."""
+    """Return the document as JSON, with the verdicts on it as `verdicts`.
+
+    The bodies of stages and the frames of schedules are null.
+    """
     stages = [_without(stage, "body") for stage in session.stages]
     films = [_without(film, "frames") for film in session.schedules]
-    return DOCUMENT.text({**vars(session), "stages": stages, "schedules": films})
+    return DOCUMENT.text({**vars(session), "stages": stages, "schedules": films, "verdicts": verdicts(session)})
 
 
 def stage_part(stage: Stage) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from ...support.codec import types_of
 from .document import LARGEST, VERSION, Session
+from .judgement import Verdict
 
 _LEAVES: dict[Any, dict[str, object]] = {
     int: {"type": "integer", "minimum": -LARGEST, "maximum": LARGEST},
@@ -36,8 +37,8 @@ def _described(cls: type) -> dict[str, str]:
     return texts
 
 
-def _classes() -> list[type]:
-    """Return the classes of the document, each after those that it names."""
+def _classes(*roots: type) -> list[type]:
+    """Return some classes and those that they name, each after those that it names."""
     classes: dict[type, None] = {}
 
     def visit(kind: Any) -> None:
@@ -49,7 +50,8 @@ def _classes() -> list[type]:
         for argument in get_args(kind):
             visit(argument)
 
-    visit(Session)
+    for root in roots:
+        visit(root)
     return list(classes)
 
 
@@ -58,7 +60,7 @@ def schema() -> dict[str, Any]:
 
     Links between tables are no matter of types: `session.check` holds them.
     """
-    objects = {cls.__name__: _object(cls) for cls in _classes()}
+    objects = {cls.__name__: _object(cls) for cls in _classes(Session)}
     root = objects.pop("Session")
     root["properties"]["whence_session"] = {"const": VERSION}
     return {
@@ -101,9 +103,9 @@ def _schema(kind: Any) -> dict[str, object]:
 
 
 def declarations() -> str:
-    """Return the types of session documents in TypeScript, as page/document.d.ts has them."""
+    """Return the types of session documents, and of verdicts, in TypeScript, as page/document.d.ts has them."""
     lines = ["/** The session document: generated from explorer/session/document.py by its tests. */", ""]
-    for cls in _classes():
+    for cls in _classes(Session, Verdict):
         lines += [*_comment(_described(cls)[""], ""), f"export interface {cls.__name__} {{"]
         for name, kind in types_of(cls).items():
             lines += [*_comment(_described(cls).get(name, ""), "  "), f"  {name}: {_script(kind)};"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ...lowering.kernel.record import Kernel
 from ...lowering.llvm_to_native.assembly import LOCATION
@@ -13,8 +14,22 @@ from ..layers import Layer
 from ..samples import CallSamples, Samples
 from ..times import Times as Measured
 from .builder import Builder
-from .document import LineTimes, Timeline, Times
+from .document import LineTimes, Roof, Timeline, Times
 from .text import calls_of
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Measurements beside those of layers; fields as in `document.Times`."""
+
+    roofs: Sequence[Roof] = ()
+    walls: Sequence[float] = ()
+    taken: float = -1.0
+    peer: str = ""
+    peers: Sequence[float] = ()
+
+
+NOTHING = Beside()
 
 
 def add_times(
@@ -24,6 +39,7 @@ def add_times(
     measured: Measured,
     samples: Samples | None = None,
     timeline: Sequence[tuple[float, float]] = (),
+    beside: Beside = NOTHING,
 ) -> None:
     """Append the times of a program: what `whence profile` tells of the same measurement.
 
@@ -41,6 +57,13 @@ def add_times(
         parts=parts,
         lines=[],
         timeline=Timeline(),
+        roofs=list(beside.roofs),
+        walls=list(beside.walls),
+        taken=beside.taken,
+        threads=threads_of(samples) if samples is not None else [],
+        outside=sum(call.elsewhere for call in samples.calls) if samples is not None else 0,
+        peer=beside.peer,
+        peers=list(beside.peers),
     )
     for number, call in enumerate(artifact.calls):
         if samples is None or not samples.calls[number].total:
@@ -53,6 +76,13 @@ def add_times(
                 times.lines.append(LineTimes(calls[number], stages[level], lines, [counts[line] for line in lines]))
     _add_timeline(times.timeline, calls, timeline, samples)
     builder.session.times.append(times)
+
+
+def threads_of(samples: Samples) -> list[int]:
+    """Return the samples of each thread in the code of kernels; the calling thread comes first."""
+    workers = [sum(column) for column in zip(*(call.workers for call in samples.calls), strict=True)]
+    inside = sum(sum(call.runs.values()) for call in samples.calls)
+    return [inside - sum(workers), *workers]
 
 
 def _row(builder: Builder, layer: Layer | None) -> int:

@@ -43,6 +43,12 @@ class Disturbance:
         self._cpus, self._stat = cpus, stat
         self._tick = 1 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01
 
+    @staticmethod
+    def here() -> Disturbance:
+        """Return the use of the processors that this process may use."""
+        has_mask = hasattr(os, "sched_getaffinity")
+        return Disturbance(frozenset(os.sched_getaffinity(0) if has_mask else range(os.cpu_count() or 1)))
+
     def read(self) -> Reading:
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw if resource is not None else 0
         return Reading(switches, self._busy(), time.process_time(), time.perf_counter())
@@ -52,9 +58,19 @@ class Disturbance:
         seconds = after.time - before.time
         if after.switches - before.switches > int(seconds * _SWITCHES_PER_SECOND):
             return True
+        return self._others(before, after) > SHARE * seconds
+
+    def taken(self, before: Reading, after: Reading) -> float:
+        """Return the part of the processors' time that other processes used; -1 where the system does not say."""
+        seconds = (after.time - before.time) * len(self._cpus)
+        if not after.busy or seconds <= 0:
+            return -1.0
+        return min(max(self._others(before, after) / seconds, 0.0), 1.0)
+
+    def _others(self, before: Reading, after: Reading) -> float:
+        """The least seconds of processors that other processes used."""
         # The system counts whole ticks, so each processor may have been busy for one tick less.
-        least = after.busy - before.busy - self._tick * len(self._cpus) - (after.own - before.own)
-        return least > SHARE * seconds
+        return after.busy - before.busy - self._tick * len(self._cpus) - (after.own - before.own)
 
     def _busy(self) -> float:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from browser import show_last_relay
@@ -16,6 +17,7 @@ from traced_network import traced_network
 
 from whence.explorer.report_file import write_report
 from whence.explorer.session.document import Body, Program, Session
+from whence.explorer.session.judgement import Answer, Verdict
 from whence.explorer.session.text import column, layers_of_lines, text_of_stage
 from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
@@ -324,6 +326,12 @@ _DAMAGES: dict[str, Callable[[Session], object]] = {
     "call 0 names a row that is not there": lambda session: setattr(session.calls[0], "kernel", -7),
     "an event names an op that is not there": lambda session: session.events.sources[0].append(99999),
 }
+_VERDICTS: dict[str, Verdict] = {
+    "verdict 0 names a row that is not there": Verdict(0, 10**9, 0.0, 0.0, False, "", 0.0),
+    "a verdict names a stage that is not there": Verdict(
+        0, -1, 0.0, 0.0, False, "", 0.0, [Answer("lines").link("1", stage=10**9)]
+    ),
+}
 _BODIES: dict[str, Body] = {
     "a column is shorter than its text": Body(-1, [], [1, 3], [], [], [], []),
     "a column is longer than its text": Body(-1, [], [1, 10**9], [], [], [], []),
@@ -332,10 +340,15 @@ _BODIES: dict[str, Body] = {
 }
 
 
-def test_a_damaged_document_is_told_in_one_sentence(page: Page, tmp_path: Path):
-    for sentence, damage in _DAMAGES.items():
+def test_a_damaged_document_is_told_in_one_sentence(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    cases = [(sentence, damage, list[Verdict]()) for sentence, damage in _DAMAGES.items()]
+    cases += [(sentence, lambda session: None, [verdict]) for sentence, verdict in _VERDICTS.items()]
+    for sentence, damage, verdicts in cases:
         session = recorded("twins")
         damage(session)
+        # Only documents that pass the check are judged and have tables for queries.
+        monkeypatch.setattr("whence.explorer.report_file.tables_part", Mock(return_value="{}"))
+        monkeypatch.setattr("whence.explorer.session.parts.verdicts", Mock(return_value=verdicts))
         write_report(session, tmp_path / "report.html")
         page.goto((tmp_path / "report.html").as_uri())
         assert sentence in page.locator("[data-test=failure]").inner_text()

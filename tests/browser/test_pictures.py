@@ -47,6 +47,18 @@ def _row(page: Page, number: int, text: str) -> Locator:
 
 
 @wide
+def test_verdict(page: Page, report: Show, picture: Take):
+    """The five lines about a pinned layer, with links to its calls, layers and lines."""
+    report("twins")
+    _only(page, "relay", "tir", "asm")
+    page.evaluate("const { app } = window.whence; app.pin([app.model.document.layers.name.indexOf('conv1')])")
+    verdict = page.locator("[data-test=verdict]")
+    assert verdict.locator("dt").all_text_contents() == ["time", "where", "bound by", "lines", "to try"]
+    verdict.locator("[data-about=lines] button").first.click()
+    picture("verdict")
+
+
+@wide
 def test_entrance(page: Page, report: Show, picture: Take):
     """The model as a graph with the properties of a layer beside Relay, in colours of layers."""
     report("int8")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from small_session import small_session
 
+from whence.explorer.session.answers_data import answers_data
 from whence.explorer.session.exports import EXPORTS
 from whence.explorer.session.file import read, write
 from whence.explorer.session.views import VIEWS
@@ -41,6 +42,16 @@ def test_exports_are_printed_and_written(whence: Tool, document: Path, tmp_path:
     assert json.loads((tmp_path / "out.json").read_text())["exporter"] == "whence"
 
 
+def test_verdicts_are_printed_as_text_and_as_data(whence: Tool, document: Path):
+    done = whence("explore", document, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == json.loads(json.dumps(answers_data(small_session())))
+    done = whence("explore", document, "--text", "verdict", "--layer", "block/conv1")
+    (first, *_) = json.loads(whence("explore", document, "--json").out)["layers"]
+    assert first["layer"] == "block/conv1"
+    assert all(text in done.out for text in first["answers"].values())
+
+
 def test_a_model_is_recorded_first(whence: Tool, tiny: Path, tmp_path: Path):
     path = tmp_path / "tiny.json"
     done = whence("explore", tiny, "--no-times", "--text", "lineage", "--layer", "dense", "-o", path)
@@ -52,9 +63,10 @@ def test_a_model_is_recorded_first(whence: Tool, tiny: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("--text", "picture"), "--text: expected one of summary, model, passes"),
+        (("--text", "picture"), "--text: expected one of summary, verdict, model, passes"),
         (("--export", "png"), "--export: expected one of json, model-explorer"),
         (("--text", "summary", "--export", "dot"), "--export: expected no --text beside it, got both"),
+        (("--text", "verdict", "--json"), "--json: expected no --text beside it, got both"),
         (("--layer", "conv1", "-o", "x.json"), "--layer: expected --text or --export beside it, got none"),
         (("--text", "where"), "--layer: expected the name of a layer, got none"),
         (("--text", "stage", "--opt-level", "2"), "--opt-level: expected a model that is not compiled yet"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,17 @@ def test_a_report_without_its_model_says_nothing_of_it(whence: Tool, tiny: Path,
     assert all(name in _contents(whole) for name in ("zebra", '"dense"', '"act"'))
     assert not [name for name in ("zebra", '"dense"', '"act"', "tvmgen") if name in _contents(bare)]
     assert '"Gemm"' in _contents(bare)
+
+
+def test_the_verdicts_come_with_the_report(whence: Tool, tmp_path: Path):
+    write(tmp_path / "session.json", small_session())
+    done = whence("report", tmp_path / "session.json", "--strip", "-o", tmp_path / "out.html", "--json")
+    data = json.loads(done.out)
+    assert data["bytes"] == (tmp_path / "out.html").stat().st_size
+    assert data["overview"]["kernels"] == 1
+    # Without the names of the model, as the report.
+    assert "conv1" not in done.out
+    assert data["layers"][0]["share"] == 0.5
 
 
 @pytest.mark.parametrize("name", ["out.json", "out.json.gz"])

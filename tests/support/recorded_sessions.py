@@ -53,7 +53,10 @@ def _record(name: str) -> Session:
     model = MODELS[name]()
     data, suffix = (model, "tflite") if isinstance(model, bytes) else (model.SerializeToString(), "onnx")
     path = kept(f"{name}.{suffix}", lambda file: _write(file, data))
-    return record(path, wishes=Wishes(seconds=0.1, tensors=True))
+    session = record(path, wishes=Wishes(seconds=0.1, tensors=True))
+    # As if it were called in the folder of the model, so that pictures are alike.
+    session.made_by.command = f"whence explore {path.name}"
+    return session
 
 
 def _write(file: Path, data: bytes) -> None:

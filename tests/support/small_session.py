@@ -151,7 +151,7 @@ def small_session() -> d.Session:
     variables = [f.Variable("i", "64", "kDataPar")]
     tree = f.TreeStage("R", "root", "", "", ["max(T[i], 0)"], [loop], variables, [], [1], ["T"], ["float32[64]"])
     vectors = replace(tree, loops=[replace(loop, kind="vectorized", type="kVectorized")])
-    cost = f.Cost(1e-6, 192, 1024)
+    cost = f.Cost(1e-6, 192, 1024, 1e-6)
     more = [f.NextPrimitive('s["R"].vectorize(i)', ["s[R].vectorize(i)"], cost)]
     edits: list[d.Edit] = [(0, 1, ["for i in vectorized(64):"])]
     frames = [
@@ -167,7 +167,18 @@ def small_session() -> d.Session:
         [[(0, 0.0015), (1, 0.0005)], [(2, 0.001)]],
         [d.LineTimes(0, 5, [2, 3], [30, 10])],
         d.Timeline([0.0, 0.002], [0.002, 0.003], [0, 0], [0, 1]),
+        [
+            d.Roof(d.Term("products", 1e8, 1e11), [d.Term("L2", 1e6, 1e10)]),
+            d.Roof(d.Term("products", 1e6, 1e11), [d.Term("memory", 9e6, 1e10)], 1e-6),
+        ],
+        [0.0031, 0.003, 0.004],
+        0.25,
+        [60, 20],
+        10,
+        "onnxruntime",
+        [0.0015, -1.0],
     )
+    knobs = d.Knobs(12, 0.002, 0.0015, "rows = 4")
     memory = d.Memory(
         0, 512, 256, 128, ["fused_0", "fused_1"], ["tensor", "workspace"], [0, 256], [256, 256], [0, 1], [1, 1], [5, 6]
     )
@@ -199,7 +210,7 @@ def small_session() -> d.Session:
         layers,
         sets,
         [d.Program("main", "static", "all sizes are numbers")],
-        [d.Kernel("fused_conv_relu", 0, "", slots, [3, 4, 5, 6, 7], 0, 96, 3, "")],
+        [d.Kernel("fused_conv_relu", 0, "", slots, [3, 4, 5, 6, 7], 0, 96, 3, "", "", knobs)],
         [d.Call("fused_0", 0, 0, [7, 2], 5, 192, 1024), d.Call("fused_1", 0, 0, [3, 4], 6, 192, 1024)],
         stages,
         passes,

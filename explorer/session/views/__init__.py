@@ -13,11 +13,13 @@ from .model import model
 from .overview import kernels, lost, passes, summary
 from .query import query
 from .texts import diff, stage
+from .verdict import verdict
 
 VIEWS: Mapping[str, Callable[[Session, Choice], str]] = {
     view.__name__: view
     for view in (
         summary,
+        verdict,
         model,
         passes,
         stage,

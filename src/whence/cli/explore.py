@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from whence.cli.answers import print_json
 from whence.cli.common import Shown, add_model, check_uncompiled, compile_model
 from whence.cli.explore_views import add_views, check_views, print_view, write_export
 from whence.cli.inputs import add_inputs, add_sizes, inputs_of, named_sizes
@@ -36,6 +38,7 @@ def add(commands: Subparsers) -> None:
         "light_resnet50 -o session.json.gz",
         "session.json.gz",
         "new.onnx --compare old.json.gz --report difference.html",
+        "session.json.gz --text verdict --layer conv1",
         "session.json.gz --text diff --stage simplify-inference",
         'session.json.gz --text query "time where op=Conv by scope"',
         "session.json.gz --export model-explorer -o graphs.json",
@@ -55,6 +58,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=new_file, metavar="FILE", help=about)
     about = "write the page with the session as one file, which needs no network"
     parser.add_argument("--report", type=new_file, metavar="FILE", help=about)
+    parser.add_argument("--json", action="store_true", help="print the verdicts and an overview as JSON")
     group = parser.add_argument_group("server")
     group.add_argument("--port", type=whole(0), default=0, metavar="N", help="its port (default: a free one)")
     group.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
@@ -81,6 +85,7 @@ def add_measurements(parser: argparse.ArgumentParser) -> None:
 
 
 def _wishes(args: argparse.Namespace) -> Wishes:
+    from whence.explorer.peer import onnxruntime_times
     from whence.explorer.references import of_module, of_runtime
     from whence.exploring.measuring import Wishes
 
@@ -88,8 +93,17 @@ def _wishes(args: argparse.Namespace) -> Wishes:
         return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
 
     seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
-    tensors, compute = args.tensors or args.reference, reference if args.reference else None
-    return Wishes(seconds, tensors, compute, args.films or "hot", named_sizes(args), args.sources)
+    path = model_path(args.model)
+    peer = partial(onnxruntime_times, path) if args.reference and path.suffix == ".onnx" else None
+    return Wishes(
+        seconds=seconds,
+        tensors=args.tensors or args.reference,
+        reference=reference if args.reference else None,
+        peer=peer,
+        films=args.films or "hot",
+        sizes=named_sizes(args),
+        sources=args.sources,
+    )
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -97,7 +111,7 @@ def _explore(args: argparse.Namespace) -> int:
         return _job(args)
     check_views(args)
     session = _document(args) if _is_document(args) else None
-    shown = args.output is args.report is args.text is args.export is None
+    shown = args.output is args.report is args.text is args.export is None and not args.json
     if session is None and not (shown and args.compare is None):
         session = recorded(args)
     if session is not None and args.compare is not None:
@@ -112,6 +126,8 @@ def _explore(args: argparse.Namespace) -> int:
         from whence.explorer.session.file import write
 
         write(args.output, session)
+    if args.json:
+        print_json(answers_of(session))
     if args.text is not None:
         print_view(args, session)
     if args.report is not None:
@@ -119,6 +135,13 @@ def _explore(args: argparse.Namespace) -> int:
 
         write_report(session, args.report)
     return 0
+
+
+def answers_of(session: Session) -> dict[str, Any]:
+    """Return the verdicts on a session and an overview of it as JSON values."""
+    from whence.explorer.session.answers_data import answers_data
+
+    return answers_data(session)
 
 
 def session_of_arguments(args: argparse.Namespace) -> Session:

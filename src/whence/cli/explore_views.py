@@ -49,6 +49,8 @@ def check_views(args: argparse.Namespace) -> None:
         raise PipelineError(expectation("explore", "--text query before a query", repr(args.query)))
     if args.text is not None and args.export is not None:
         raise PipelineError(expectation("--export", "no --text beside it", "both"))
+    if args.json and (other := "text" if args.text is not None else "export" if args.export is not None else ""):
+        raise PipelineError(expectation("--json", f"no --{other} beside it", "both"))
     if args.text is None and args.export is None:
         for option in _options(args):
             raise PipelineError(expectation(f"--{option}", "--text or --export beside it", "none"))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from whence.cli.answers import answer
 from whence.cli.common import add_model
-from whence.cli.explore import DOCUMENTS, add_measurements, session_of_arguments
+from whence.cli.explore import DOCUMENTS, add_measurements, answers_of, session_of_arguments
 from whence.cli.inputs import add_inputs
-from whence.cli.options import Subparsers, command, new_file
+from whence.cli.options import Subparsers, add_json, command, new_file
 
 
 def add(commands: Subparsers) -> None:
@@ -28,6 +29,7 @@ def add(commands: Subparsers) -> None:
     about = "leave out values, and replace the names of layers, tensors, functions and files by hashes"
     parser.add_argument("--strip", action="store_true", help=about)
     add_measurements(parser)
+    add_json(parser)
     parser.set_defaults(command=_report)
 
 
@@ -43,5 +45,10 @@ def _report(args: argparse.Namespace) -> int:
         write(args.output, session)
     else:
         write_report(session, args.output)
-    print(f"wrote {args.output} ({args.output.stat().st_size} bytes)")
+    size = args.output.stat().st_size
+    answer(
+        args,
+        lambda: {"file": args.output, "bytes": size, **answers_of(session)},
+        lambda: f"wrote {args.output} ({size} bytes)",
+    )
     return 0

@@ -13,9 +13,11 @@ from whence.explorer.session import file
 from whence.explorer.session.check import check
 from whence.explorer.session.document import Session
 from whence.explorer.session.exports import EXPORTS
+from whence.explorer.session.judgement import Verdict
 from whence.explorer.session.query.answer import Answer, answer
 from whence.explorer.session.query.tables import Tables
 from whence.explorer.session.strip import stripped
+from whence.explorer.session.verdicts import verdicts
 from whence.explorer.session.views import VIEWS
 from whence.explorer.session.views.choice import Choice
 from whence.exploring.record import record
@@ -60,6 +62,10 @@ class Exploration:
     @cached_property
     def _tables(self) -> Tables:
         return Tables(self.session)
+
+    def verdicts(self) -> list[Verdict]:
+        """Return the verdict on each run, each followed by those on its layers, the longest ones first."""
+        return verdicts(self.session)
 
     def export(self, kind: str, **choice: Any) -> str:
         """Return the session in the format of another tool, as `whence explore --export` writes it."""

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import median
 from typing import Any
 
+from whence.compiler.compile import compile as compile_model
 from whence.executables.executable import Executable
+from whence.explorer.peer import PeerTimes, peers_of_calls
+from whence.explorer.probe import measured_rates
 from whence.explorer.references import References
+from whence.explorer.roof import Start, roofs
 from whence.explorer.samples import Samples
 from whence.explorer.session.builder import Builder
+from whence.explorer.session.knobs import add_knobs
 from whence.explorer.session.schedules import Films
 from whence.explorer.session.tensors import add_tensors
-from whence.explorer.session.times import add_times
+from whence.explorer.session.times import Beside, add_times
 from whence.planning.artifact import Artifact
 from whence.reading.arrays import default_inputs
-from whence.support.errors import PipelineError, WhenceError
+from whence.runtime.loading.disturbance import Disturbance
+from whence.support.context import PassContext
+from whence.support.errors import FrontendError, PipelineError, WhenceError
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.text import fromtext
 
 _RUNS = 5
+_TINY, _SMALL = 16, 1 << 15
+"""Floats for which nothing is shared, and floats that threads share."""
+_CALLS = 50
 
 
 @dataclass(frozen=True)
@@ -29,6 +43,8 @@ class Wishes:
     tensors: bool = False
     reference: Callable[[Artifact, Mapping[str, Any]], References | None] | None = None
     """Computes the reference values of layers, for a program and its inputs."""
+    peer: Callable[[Mapping[str, Any]], PeerTimes] | None = None
+    """Measures another runtime of the model with these inputs."""
     films: Films = "hot"
     """The kernels of whose schedules all frames have loops and next primitives."""
     sizes: Mapping[str, int] | None = None
@@ -89,20 +105,55 @@ def _measure(
         executable = executable.at(sizes)
     arrays = inputs if inputs is not None else default_inputs(executable.inputs)
     if wishes.seconds:
-        _times(builder, executable, number, arrays, wishes.seconds / programs)
+        shared = replace(wishes, seconds=wishes.seconds / programs, peer=wishes.peer if main else None)
+        _times(builder, executable, number, arrays, shared)
     if wishes.tensors:
         artifact = executable.artifact
         references = wishes.reference(artifact, arrays) if wishes.reference is not None and main else None
         add_tensors(builder, artifact, number, executable.runner, executable.pool, arrays, references)
 
 
-def _times(builder: Builder, executable: Executable, program: int, inputs: Mapping[str, Any], seconds: float) -> None:
+def _times(builder: Builder, executable: Executable, program: int, inputs: Mapping[str, Any], wishes: Wishes) -> None:
     samples: Samples | None = None
+    notes, artifact = builder.session.made_by.notes, executable.artifact
+    threads = executable.pool.threads
+    others = Disturbance.here()
+    before = others.read()
     try:
-        samples = executable.sample(inputs, seconds)
+        samples = executable.sample(inputs, wishes.seconds)
     except PipelineError as error:
-        builder.session.made_by.notes.append(f"times of layers are estimates: {error}")
+        notes.append(f"times of layers are estimates: {error}")
     times = executable.times(inputs, _RUNS, samples)
+    timelines = [executable.timeline(inputs) for _ in range(_RUNS)]
+    taken = others.taken(before, others.read())
+    rates = measured_rates(threads)
+    walls = [spans[-1][1] for spans in timelines if spans]
+    beside = Beside(roofs(artifact, rates, _start(threads)), walls, taken)
+    if wishes.peer is not None:
+        try:
+            peer = wishes.peer(inputs)
+            beside = replace(beside, peer=peer.runtime, peers=peers_of_calls(times, peer))
+        except FrontendError as error:
+            notes.append(f"no other runtime was measured: {error}")
     # The run of a few in which other programs used the processors least.
-    timeline = min((executable.timeline(inputs) for _ in range(_RUNS)), key=lambda spans: spans[-1:])
-    add_times(builder, executable.artifact, program, times, samples, timeline)
+    timeline = min(timelines, key=lambda spans: spans[-1:])
+    add_times(builder, artifact, program, times, samples, timeline, beside)
+    first = next(row for row, kernel in enumerate(builder.session.kernels) if kernel.program == program)
+    kernels = range(first, first + len(artifact.kernels))
+    add_knobs(builder.session, artifact, kernels, times.calls, rates)
+
+
+@cache
+def _start(threads: int) -> Start:
+    """Return the CPU seconds that calls take before any work, measured once in a process."""
+    call, alone, shared = (_least_call(size, count) for size, count in ((_TINY, 1), (_SMALL, 1), (_SMALL, threads)))
+    return Start(call, call + max(0.0, shared - alone))
+
+
+def _least_call(size: int, threads: int) -> float:
+    """Return the median CPU seconds of a call of next to no work: maxima of so many floats with 0."""
+    type_ = f"Tensor[({size}), float32]"
+    module = elaborate(fromtext(f'#[version = "0.0.5"]\ndef @main(%x: {type_}) -> {type_} {{ nn.relu(%x) }}'))
+    with PassContext():
+        executable = compile_model(module, threads=threads)
+    return median(executable.profile(default_inputs(executable.inputs), _CALLS)[:, 0].tolist())

@@ -18,7 +18,7 @@ from whence.support.errors import FrontendError
 
 FREE = re.compile(
     r"made_by\.(opt_level|threads)|comparison\.other\..*|comparison\.layers\[\]\.second|layers\.ordinal\[\]"
-    r"|kernels\[\]\.(bytes|instructions)|calls\[\]\.(flops|bytes)|graphs\[\]\.nodes\.(flops|bytes)\[\]"
+    r"|kernels\[\]\.(bytes|instructions|knobs\.points)|times\[\]\.(outside|threads\[\])|calls\[\]\.(flops|bytes)|graphs\[\]\.nodes\.(flops|bytes)\[\]"
     r"|schedules\[\]\.stages\[\]\.(loops\[\]\.depth|slots\[\])|graphs\[\]\.(nodes\.[xy]|edges\.(path\[\]|output))\[\]|schedules\[\]\.frames\[\].*cost\.(flops|bytes)"
     r"|times\[\]\.(runs|lines\[\]\.samples\[\]|timeline\.thread\[\])|memory\[\]\.(arena|parameters|workspace)"
     r"|tensors\[\]\.(shape\[\]\[\]|nan\[\]|infinite\[\]|histogram\[\]\[\])"
@@ -30,6 +30,7 @@ LISTS = re.compile(
     r"|kernels\[\]\.(slots(\[\])?|stages)|stages\[\]\.(diff\.\w+|body\.(outputs|exact|tir))|events\.(sources|targets)\[\]"
     r"|graphs(\[\]\.nodes\.attributes\[\])?|calls|comparison\.layers\[\]\.\w+|tensors\[\]\.(shape|sample)\[\]"
     r"|schedules\[\]\.(arguments|stages\[\]\..+|frames(\[\]\..+)?)|times\[\]\.(layers|lines|parts\[\])"
+    r"|times\[\]\.(threads|walls|roofs\[\]\.bytes)"
 )
 """Lists that may be shorter, as long as nothing points behind their ends."""
 

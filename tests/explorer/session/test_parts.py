@@ -7,7 +7,9 @@ from dataclasses import asdict
 
 from small_session import small_session
 
+from whence.explorer.session.document import DOCUMENT
 from whence.explorer.session.parts import head, schedule_part, stage_part
+from whence.explorer.session.verdicts import verdicts
 
 
 def test_the_parts_are_the_document():
@@ -19,4 +21,5 @@ def test_the_parts_are_the_document():
         row["body"] = json.loads(stage_part(stage))
     for row, film in zip(document["schedules"], session.schedules, strict=True):
         row["frames"] = json.loads(schedule_part(film))
+    assert document.pop("verdicts") == json.loads(DOCUMENT.text(verdicts(session)))
     assert document == json.loads(json.dumps(asdict(session)))

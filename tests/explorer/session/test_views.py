@@ -17,6 +17,7 @@ from whence.support.errors import PipelineError
 Golden = Callable[[str, str], None]
 
 ASKED = {
+    "verdict": [Choice(), Choice(layer="block/conv1"), Choice(layer="relu2")],
     "stage": [Choice(), Choice(stage="imported"), Choice(kernel="fused_1"), Choice(kernel="0", level="asm")],
     "diff": [Choice(stage="2"), Choice(stage="imported", against="fuse-ops", full=True)],
     "why": [Choice(stage="2", line=2), Choice(kernel="0", line=2), Choice(level="asm", line=2)],
