@@ -26,6 +26,17 @@ LayerValue: TypeAlias = tuple[LocationAttr, int]
 """The leaf of a layer, and which of the tensors that it gives."""
 
 
+class LayerFacts(NamedTuple):
+    """What the source says of a layer."""
+
+    inputs: tuple[tuple[str, LocationAttr, str], ...]
+    """Of each input its role, `filter` (empty: it has none), its leaf and its name."""
+    outputs: tuple[str, ...]
+    """The names of its outputs."""
+    attributes: tuple[tuple[str, str], ...]
+    """Its attributes, but those that have their defaults."""
+
+
 class Entry(NamedTuple):
     """An event: `pattern` of `pass_name` turned ops with the locations `before` into ops with `after`."""
 
@@ -118,6 +129,8 @@ class Ledger:
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
     modules: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
     """Leaf of a layer -> the path of the module it is of in the program that was exported: `layer1.0.conv`."""
+    facts: dict[LocationAttr, LayerFacts] = field(default_factory=lambda: dict[LocationAttr, LayerFacts]())
+    """Leaf of a layer -> what its source says of it."""
     aliases: dict[str, dict[LocationAttr, None]] = field(default_factory=lambda: dict[str, dict[LocationAttr, None]]())
     """The source's name of a tensor -> its leaves: its layer, or for a weight one per layer that reads it."""
     code: dict[Caller, str] = field(default_factory=lambda: dict[Caller, str]())
@@ -205,6 +218,7 @@ class Ledger:
         self.copies |= {copy: (op, earlier + position) for copy, (op, position) in other.copies.items()}
         self.op_types |= other.op_types
         self.modules |= other.modules
+        self.facts |= other.facts
         self.code |= other.code
         for name, tensors in other.aliases.items():
             self.aliases.setdefault(name, {}).update(tensors)

@@ -44,6 +44,7 @@ export function readAddress(hash, model) {
         wrap: row[4] === 1,
         grow: Number(row[5]) || 1,
         from: index(row[6], stages.length) ? row[6] : -1,
+        sideways: row[8] === 1,
       }));
     values.focus = (values.panes?.[kept.focus] ?? values.panes?.[0])?.id ?? 1;
   }
@@ -131,6 +132,7 @@ function kept(state) {
       Number(pane.grow.toFixed(3)),
       pane.from ?? -1,
       pane.id,
+      pane.sideways ? 1 : 0,
     ]),
     focus: panes.findIndex((pane) => pane.id === state.get("focus")),
     pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),

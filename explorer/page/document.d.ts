@@ -230,6 +230,8 @@ export interface Edges {
   path: number[][];
   /** The number of the source's output that it carries. */
   output: number[];
+  /** The name that the target's operator has for it, `filter`; "" for none. */
+  role: string[];
 }
 
 /** A graph with positions. */

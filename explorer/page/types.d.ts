@@ -94,6 +94,8 @@ export interface Pane {
   /** The first line that is in view. */
   top: number;
   wrap: boolean;
+  /** True where a graph goes from left to right. */
+  sideways?: boolean;
   /** Share of the width, relative to the other panes. */
   grow: number;
 }

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ...dialects.relay.core import FuncOp
+from ...frontends.importing.node import node_of
 from ...planning.artifact import Artifact
 from ...provenance.lost import is_lost
 from ...provenance.span import leaf_name, leaves, positions
 from ...provenance.walk import walk
+from ...runtime.interpreting.flow import Region
 from ...support.names import shown
 from ..layers import functions, op_types, owners, scope_of
 from ..source_lines import source_lines
@@ -127,6 +129,17 @@ class Builder:
                     layers.kind[row], layers.type[row] = (
                         ("model", "") if is_function else ("layer", op.name.partition(".")[2])
                     )
+
+    def describe_steps(self, region: Region) -> None:
+        """Add the layers of a program that an interpreter runs, those in bodies of steps, too."""
+        layers, waiting = self.session.layers, [region]
+        while waiting:
+            for step in waiting.pop().steps:
+                node = node_of(step)
+                row = self.layer(node.leaf)
+                layers.kind[row], layers.type[row] = "layer", node.op_type
+                layers.scope[row] = scope_of(node.layer, node.module)
+                waiting += step.bodies.values()
 
     def source(self, file: str) -> int:
         """The index of a source."""

@@ -324,6 +324,8 @@ class Edges(Columns):
     """The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn."""
     output: list[Count] = field(default_factory=list[int])
     """The number of the source's output that it carries."""
+    role: list[str] = field(default_factory=list[str])
+    """The name that the target's operator has for it, `filter`; "" for none."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The graphs of a session: the layers of a model as its source has them, and the kernel calls that they became."""
+"""The graph of the kernel calls that a model became."""
 
 from __future__ import annotations
 
@@ -8,23 +8,14 @@ from ...provenance.span import leaf_name, leaves
 from ..graph_types import entry_type, ref_type
 from ..layers import functions, scope_of, snapshot
 from ..report import count, some
-from .boxes import Box, drawn
+from .boxes import Box, Read, drawn
 from .builder import Builder
 from .document import Graph
-from .layer_graph import layer_graph
 from .text import calls_of
 
 
-def add_graphs(builder: Builder, artifact: Artifact, program: int) -> int:
-    """Append the graphs of a program: of its layers, and of its calls. Return the index of the first."""
-    graphs = builder.session.graphs
-    graphs.append(layer_graph(builder, artifact, program))
-    graphs.append(_call_graph(builder, artifact, program))
-    return len(graphs) - 2
-
-
-def _call_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
-    """Append the graph of the graph executor; parameters are listed by their readers."""
+def call_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
+    """Return the graph of the graph executor; parameters are listed by their readers."""
     plan = graph_plan(artifact)
     graph = plan.graph
     calls = calls_of(builder.session, program)
@@ -53,12 +44,14 @@ def _call_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
         if params:
             size = sum(plan.params[graph.nodes[ref.node].name].nbytes for ref in params)
             box.about.append(f"{count(len(params), 'parameter')}, {size} bytes")
-        box.inputs = [(box_of[ref.node], ref_type(graph, ref), ref.output) for ref in node.inputs if ref.node in box_of]
+        box.inputs = [
+            Read(box_of[ref.node], ref_type(graph, ref), ref.output) for ref in node.inputs if ref.node in box_of
+        ]
         boxes.append(box)
     specs = artifact.outputs
     for index, head in enumerate(graph.heads):
         text, source = ref_type(graph, head), box_of.get(head.node)
         box = Box(specs[index].name, "output", boxes[source].set if source is not None else 0, [text])
-        box.inputs = [(source, text, head.output)] if source is not None else []
+        box.inputs = [Read(source, text, head.output)] if source is not None else []
         boxes.append(box)
     return drawn("kernel calls", "calls", program, boxes)

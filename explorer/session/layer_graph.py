@@ -15,18 +15,20 @@ from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator
 from ...dialects.sizes.types import extents_of
 from ...planning.artifact import Artifact
-from ...provenance.span import leaf_name, leaves
+from ...provenance.ledger import LayerFacts
+from ...provenance.span import leaf_name, leaves, value_location
 from ...support.names import shortened
 from ..code import work_of
 from ..layers import Layer, functions, op_types, owners, scope_of, snapshot
 from ..report import some
-from .boxes import Box, drawn
+from .boxes import Box, Read, drawn
 from .builder import Builder
 from .document import Graph
 from .ordered_groups import groups_in_order
 
 _WEIGHTS = 4
 """The number of weights that a box lists."""
+_NO_FACTS = LayerFacts((), (), ())
 _LONG = 200
 """Letters of an attribute."""
 
@@ -37,6 +39,13 @@ def type_text(type_: Attribute) -> str:
         return str(type_)
     tensor = cast("TensorType[Attribute]", type_)
     return f"{dtype_name(tensor.element_type)}[{', '.join(map(str, extents_of(tensor)))}]"
+
+
+def extents_text(type_: Attribute) -> str:
+    """The extents of a tensor as boxes show them, `1x3x224x224`."""
+    if not isinstance(type_, TensorType):
+        return str(type_)
+    return "x".join(map(str, extents_of(cast("TensorType[Attribute]", type_)))) or "1 number"
 
 
 def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
@@ -63,16 +72,17 @@ def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
         label = (types.get(layer.leaf) if layer is not None else "") or some(dict.fromkeys(names), 3)
         name = layer.name if layer is not None else ""
         scope = scope_of(name, layer.module if layer is not None else "")
-        box = Box(label, kind, set_, [name], scope, attributes=_attributes(group, name))
+        facts = artifact.ledger.facts.get(layer.leaf, _NO_FACTS) if layer is not None else _NO_FACTS
+        box = Box(label, kind, set_, [name], scope, attributes=_attributes(group, name, facts))
         box.work = work.get(layer, (0, 0)) if layer is not None else (0, 0)
-        _read(box, group, box_of, folded, number)
+        _read(box, group, box_of, folded, _Roles(facts))
         boxes.append(box)
     outputs = artifact.outputs
     for index, value in enumerate(main.return_op.operands):
         label = outputs[index].name if index < len(outputs) else f"output {index}"
         source = box_of.get(value.owner if isinstance(value.owner, Operation) else cast(BlockArgument, value))
         box = Box(label, "output", boxes[source].set if source is not None else 0, [type_text(value.type)])
-        box.inputs = [(source, type_text(value.type), _output_of(value))] if source is not None else []
+        box.inputs = [Read(source, type_text(value.type), _output_of(value))] if source is not None else []
         boxes.append(box)
     return drawn("model", "model", program, boxes)
 
@@ -134,43 +144,54 @@ def _read(
     group: Sequence[Operation],
     box_of: Mapping[Operation | BlockArgument, int],
     folded: set[Operation],
-    number: int,
+    roles: _Roles,
 ) -> None:
     """Note what a box reads: values of others as edges, weights in its second line and its attributes."""
     values = dict.fromkeys(value for op in group for value in op.operands)
-    weights: dict[SSAValue, str] = {}
+    weights: list[str] = []
     for value in values:
         key = value.owner if isinstance(value.owner, Operation) else cast(BlockArgument, value)
-        if key in folded:
-            weights[value] = _extents(value.type)
-        elif (source := box_of.get(key)) is not None and source != number:
-            box.inputs.append((source, type_text(value.type), _output_of(value)))
-    box.about += list(weights.values())[:_WEIGHTS]
+        if isinstance(key, ConstantOp) and key in folded:
+            role = roles.of(value)
+            weights.append(f"{role} {extents_text(value.type)}".lstrip())
+            name = next(map(leaf_name, leaves(key.location)), key.hint)
+            row = (role, f"{type_text(value.type)} {name}") if role else (name, type_text(value.type))
+            box.attributes.append(row)
+        elif key not in group and (source := box_of.get(key)) is not None:
+            box.inputs.append(Read(source, type_text(value.type), _output_of(value), roles.of(value)))
+    box.about += weights[:_WEIGHTS]
     if len(weights) > _WEIGHTS:
         box.about.append(f"{len(weights) - _WEIGHTS} more")
-    for value in weights:
-        constant = cast(ConstantOp, value.owner)
-        names = [leaf_name(leaf) for leaf in leaves(constant.location)]
-        box.attributes.append((names[0] if names else constant.hint, type_text(value.type)))
     box.attributes += [("gives", type_text(value.type)) for value in group[-1].results]
 
 
-def _extents(type_: Attribute) -> str:
-    if not isinstance(type_, TensorType):
-        return str(type_)
-    return "x".join(map(str, extents_of(cast("TensorType[Attribute]", type_)))) or "1 number"
+class _Roles:
+    """The reader's names of what it reads."""
+
+    def __init__(self, facts: LayerFacts):
+        self._left: dict[LocationAttr, list[str]] = {}
+        for role, leaf, _ in facts.inputs:
+            self._left.setdefault(leaf, []).append(role)
+
+    def of(self, value: SSAValue) -> str:
+        """Return the role of a value; of several of one layer, that of the next one."""
+        for leaf in leaves(value_location(value)):
+            if roles := self._left.get(leaf):
+                return roles.pop(0) if len(roles) > 1 else roles[0]
+        return ""
 
 
-def _attributes(group: Sequence[Operation], name: str) -> list[tuple[str, str]]:
-    """The layer's name, its relay operators, and their attributes."""
+def _attributes(group: Sequence[Operation], name: str, facts: LayerFacts) -> list[tuple[str, str]]:
+    """The layer's name, its attributes in the model, its relay operators, and their attributes."""
     ops = [op for op in group if isinstance(op, Operator)]
     rows = [("name", name)] if name else []
+    rows += [(key, shortened(value, _LONG)) for key, value in facts.attributes]
     if ops:
         rows.append(("relay", ", ".join(op.name.removeprefix("relay.") for op in ops)))
     calls = [op.callee.string_value() for op in group if isinstance(op, CallOp)]
     if calls:
         rows.append(("calls", ", ".join(calls)))
-    several = sum(bool(op.properties) for op in ops) > 1
+    several = bool(facts.attributes) or sum(bool(op.properties) for op in ops) > 1
     for op in ops:
         for key, value in op.properties.items():
             if key in type(op).declared_attributes():

@@ -17,7 +17,7 @@ from ..graph_types import entry_type, ref_type
 from ..layers import scope_of
 from ..layout import LONGEST, cut
 from ..report import some
-from .boxes import Box, drawn
+from .boxes import Box, Read, drawn
 from .document import Graph
 
 _TOP = 50
@@ -42,13 +42,13 @@ def plan_graph(plan: GraphPlan, origins: Mapping[str, Origin], hidden: Collectio
         attributes |= {**node.attrs, **{f"output {index}": text for index, text in enumerate(types)}}
         box.attributes = [(key, value) for key, value in attributes.items() if value]
         refs = [ref for ref in node.inputs if ref.node in box_of]
-        box.inputs = [(box_of[ref.node], ref_type(plan.graph, ref), ref.output) for ref in refs]
+        box.inputs = [Read(box_of[ref.node], ref_type(plan.graph, ref), ref.output) for ref in refs]
         box_of[number] = len(boxes)
         boxes.append(box)
     for index, head in enumerate(plan.graph.heads):
         text = ref_type(plan.graph, head)
         box = Box(f"output {index}", "output", 0, [text])
-        box.inputs = [(box_of[head.node], text, head.output)] if head.node in box_of else []
+        box.inputs = [Read(box_of[head.node], text, head.output)] if head.node in box_of else []
         boxes.append(box)
     return drawn("kernel calls", "calls", 0, boxes)
 

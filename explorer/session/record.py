@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ...planning.artifact import Artifact, Snapshot
 from ...provenance.ledger import Ledger
+from ...runtime.interpreting.flow import Region
 from ...runtime.program.sizes import sizes_text
+from ...runtime.values.open_specs import OpenSpec
 from ..code import compiler_of, kernel_of, work_of
 from ..layers import functions, owners
 from ..open_memory import at_sizes
@@ -17,9 +19,11 @@ from ..results import imported_values
 from ..times import shares
 from .builder import Builder
 from .courses import add_course
-from .document import Call, Program
-from .graphs import add_graphs
+from .document import Call, Graph, Program
+from .flow_graph import module_graph, step_graph, value_types
+from .graphs import call_graph
 from .kernels import add_kernel
+from .layer_graph import layer_graph
 from .memory import add_memory
 from .watching import IMPORTED, Watched, relay_course
 
@@ -91,20 +95,43 @@ def record_program(
             )
         )
     if artifact.snapshots:
-        graph = add_graphs(builder, artifact, program)
-        for source in session.sources:
-            source.graph = graph if source.graph < 0 else source.graph
+        _add_graph(builder, layer_graph(builder, artifact, program))
+        session.graphs.append(call_graph(builder, artifact, program))
     add_memory(builder, at_sizes(artifact, chosen) if chosen else artifact, program)
     return Recorded(program, calls, list(range(first, len(session.kernels))))
 
 
-def record_steps(builder: Builder, module: ModuleOp, name: str, about: str) -> int:
-    """Append a program that an interpreter runs step by step, as it stands; return its index."""
-    program = len(builder.session.programs)
-    builder.session.programs.append(Program(name, "interpreted", about))
+def record_module(builder: Builder, module: ModuleOp, name: str, about: str) -> None:
+    """Append a program of the language, which an interpreter runs, as it stands: its text and its graph."""
+    program = _interpreted(builder, name, about)
     builder.describe_ops(module)
     add_course(builder, relay_course([(IMPORTED, module)], Ledger()), "relay", program, -1, builder.set_of)
-    return program
+    _add_graph(builder, module_graph(builder, module, program))
+
+
+def record_steps(
+    builder: Builder, region: Region, inputs: Sequence[OpenSpec], compiled: Iterable[Artifact], name: str, about: str
+) -> None:
+    """Append the graph of a program that an interpreter runs step by step.
+
+    inputs: of the program. compiled: the programs of its stretches, which tell the types of values.
+    """
+    program = _interpreted(builder, name, about)
+    builder.describe_steps(region)
+    _add_graph(builder, step_graph(builder, region, inputs, value_types(compiled), program))
+
+
+def _interpreted(builder: Builder, name: str, about: str) -> int:
+    builder.session.programs.append(Program(name, "interpreted", about))
+    return len(builder.session.programs) - 1
+
+
+def _add_graph(builder: Builder, graph: Graph) -> None:
+    """Append a graph; it is that of the sources that have none."""
+    graphs = builder.session.graphs
+    graphs.append(graph)
+    for source in builder.session.sources:
+        source.graph = len(graphs) - 1 if source.graph < 0 else source.graph
 
 
 def _kept(snapshots: tuple[Snapshot, ...]) -> list[tuple[str, ModuleOp]]:

@@ -31,6 +31,8 @@ _SAYS_NOTHING = re.compile(rf"[\d.x+-]*|\d[\dx]*{_KNOWN.pattern}|{_KNOWN.pattern
 """Numbers, dtypes and layouts: elsewhere than in the place of a name they are shapes and types."""
 _NUMBERS = re.compile(r"True|False|None|[-+\d.eEx,\s\[\]()]*")
 _TYPE = re.compile(r"\w+\[[^\]]*\]")
+_TYPE_OF = re.compile(rf"({_TYPE.pattern}) (.*)", re.DOTALL)
+"""A type, and the name of what has it."""
 _LIST = re.compile(r"\[[-+\d.eE,\s\[\]]*(?:,[-+\d.eE\s\[\]]*){8,}\]")
 """A list of more than eight numbers."""
 _NAMES = {
@@ -215,4 +217,6 @@ class _Veil:
         short = _LIST.sub("[..]", value)
         if self._is_public(value) or _NUMBERS.fullmatch(value) or short != value:
             return [key, short]
+        if (named := _TYPE_OF.fullmatch(value)) is not None:
+            return [key, f"{self.words(named[1])} {self.name(named[2])}"]
         return [key, self.words(value) if _TYPE.fullmatch(value) else self.name(value)]

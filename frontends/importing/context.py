@@ -23,6 +23,7 @@ from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, range_for, 
 from ...dialects.sizes.types import is_open
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
+from ...provenance.ledger import LayerFacts
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .attributes import Attributes
@@ -263,6 +264,20 @@ class Context(Attributes):
         for index, tensor in enumerate(self.inputs):
             if tensor is not None:
                 yield NodePart(index, "input", names[index] if index < len(names) else "", f"'{tensor.name}'")
+
+    def facts(self, outputs: Sequence[str], names: Sequence[str] = ()) -> LayerFacts:
+        """Return what the model says of a converted node: the roles of its inputs, and its attributes.
+
+        outputs: the names of its outputs. names: of its inputs, in a row of the operator. A role is the name in the
+        operator's schema, else in the row that converted the node, else the one of `names`.
+        """
+        parts = list(self.parts())
+        roles = dict(enumerate(names)) | self.asked.names
+        roles |= {part.key: part.name for part in parts if isinstance(part.key, int) and part.name}
+        present = ((at, tensor) for at, tensor in enumerate(self.inputs) if tensor is not None)
+        inputs = tuple((roles.get(at, ""), tensor.leaf, tensor.name) for at, tensor in present)
+        attributes = tuple((part.name, part.value) for part in parts if isinstance(part.key, str))
+        return LayerFacts(inputs, tuple(outputs), attributes)
 
     def refuse_unread(self, unread: Mapping[str, str]) -> None:
         """Raise FrontendError for a part of the node that the converter never asked for.

@@ -51,6 +51,8 @@ class Converter(Generic[ContextT]):
     """The function that returns the outputs of a node: relay values, or arrays that are known at import."""
     unread: Mapping[str, str] = field(default_factory=dict[str, str], kw_only=True)
     """The inputs and attributes, by name, that do not change the results, each with the reason."""
+    inputs: str = field(default="", kw_only=True)
+    """The names of the inputs, in order, where the function reads them by their numbers."""
 
     def apply(self, ctx: ContextT) -> Result | tuple[Result, ...]:
         """Return the outputs of a node; raise FrontendError for a part of it that nothing asked for."""

@@ -19,7 +19,7 @@ from ...dialects.sizes import Size, UndecidedSize
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
-from ...provenance.ledger import current_ledger
+from ...provenance.ledger import LayerFacts, current_ledger
 from ...provenance.span import fuse, layer_location, value_location
 from ...runtime.interpreting.flow import Argument, Region, Step
 from ...runtime.interpreting.interpreter import Demand
@@ -35,7 +35,7 @@ from .names import value_name
 from .node import node_of
 from .python_calls import LibraryCall, python_call
 from .results import Results, Stated, check_results
-from .rows import declaration_of
+from .rows import declaration_of, names_of
 from .tensor import Tensor, Undecided
 
 MOST_SPLICED = 1 << 16
@@ -61,6 +61,8 @@ class Importer:
         self.bound: list[str] = []
         """The names of the results of steps."""
         self.converted: list[Step] = []
+        self.facts: dict[LocationAttr, LayerFacts] = {}
+        """What the model says of converted nodes."""
         self.required: list[Required] = []
         """Expressions that sizes must not make negative."""
         self.index_bounds: list[IndexBound] = []
@@ -262,6 +264,8 @@ class Importer:
         except (ValueError, IndexError, ArithmeticError, struct.error) as error:
             raise FrontendError(message(node.op_type, "inputs that can be evaluated", str(error), node.leaf)) from error
         self.converted.append(step)
+        if self.spans:
+            self.facts[node.leaf] = context.facts(step.outputs, names_of(self.source.format.named(node)))
         self.required += [(size, location) for size in context.required]
         self.index_bounds += [bound._replace(location=location) for bound in context.bounds]
         # A node may name fewer outputs than there are, or more than exist at inference.
@@ -409,6 +413,7 @@ class Importer:
         if self.spans and (ledger := current_ledger()) is not None:
             nodes = [node_of(step) for step in self.converted]
             ledger.op_types |= {node.leaf: node.op_type for node in nodes}
+            ledger.facts |= {node.leaf: self.facts[node.leaf] for node in nodes if node.leaf in self.facts}
             ledger.modules |= {node.leaf: node.module for node in nodes if node.module}
             ledger.code |= {(at.file, at.line): at.code for node in nodes for at in node.frames if at.code}
             note_values(ledger, [(node_of(step), step.outputs) for step in self.converted], self.tensors)

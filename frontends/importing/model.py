@@ -32,6 +32,10 @@ def _nameless(node: Any) -> Sequence[str]:
     return ()
 
 
+def _no_row(node: Any) -> Converter[Any] | None:
+    return None
+
+
 def _all_inputs(step: Step, ctx: Any, stated: Sequence[Stated]) -> PythonCall:
     return PythonCall(list(range(len(step.inputs))), stated)
 
@@ -56,6 +60,8 @@ class Format:
     """Callback for the fields of the context that the format adds, for a node."""
     converter: Callable[[Model, Any], Converter[Any] | None]
     """Callback for the converter of a node."""
+    named: Callable[[Any], Converter[Any] | None] = _no_row
+    """Callback for the row with the names of a node's inputs, if other rows convert special forms of its operator."""
     label: Callable[[Model, str, Any], str] | None = None
     """Callback for the layer of an input or constant, named after a node that reads it. None: it has its own layer."""
     stated: Callable[[Model, Step, Any, Mapping[str, Tensor]], Sequence[Stated]] = _nothing_stated

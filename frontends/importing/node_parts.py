@@ -30,6 +30,8 @@ class Asked:
 
     inputs: set[int] = field(default_factory=set[int])
     attributes: set[str] = field(default_factory=set[str])
+    names: dict[int, str] = field(default_factory=dict[int, str])
+    """Number of an input -> the name by which a row asked for it."""
 
     def __contains__(self, part: NodePart) -> bool:
         return part.key in (self.attributes if isinstance(part.key, str) else self.inputs)

@@ -64,14 +64,18 @@ class Input:
         index = ctx.index_of(self.name, position)
         if index is None and not self.optional:
             ctx.fail(f"an input {position} ({self.name})", "none")
-        return None if index is None else _READ[self.kind](ctx, index, self.name)
+        return None if index is None else self._at(ctx, index)
 
     def read_all(self, ctx: Context, position: int) -> list[Any]:
         """Return the arguments that the row's function gets for a variadic input. Raises FrontendError."""
         indices = ctx.indices_of(self.name, position)
         if not indices:
             ctx.fail(f"an input {position} ({self.name})", "none")
-        return [_READ[self.kind](ctx, index, self.name) for index in indices]
+        return [self._at(ctx, index) for index in indices]
+
+    def _at(self, ctx: Context, index: int) -> Any:
+        ctx.asked.names.setdefault(index, self.name)
+        return _READ[self.kind](ctx, index, self.name)
 
 
 def inputs_of(text: str) -> tuple[Input, ...]:
@@ -126,6 +130,14 @@ def declaration_of(converter: Converter[Any] | None) -> Declaration | None:
     """Return what a row declares; None where there is no row, or one that reads nodes by itself."""
     convert = None if converter is None else converter.convert
     return convert if isinstance(convert, Declaration) else None
+
+
+def names_of(converter: Converter[Any] | None) -> list[str]:
+    """Return the names of a row's inputs, in order: one for each, also for one that stands for several."""
+    declaration = declaration_of(converter)
+    if declaration is not None:
+        return [declared.name for declared in declaration.inputs]
+    return [] if converter is None else converter.inputs.split()
 
 
 def _plain(result: Term | Result) -> Result:

@@ -27,7 +27,7 @@ from ..importing.tensor import Tensor, Undecided
 from ..importing.whole_models import import_model
 from .complex_numbers import COMPLEX
 from .context import Context
-from .convert import converter_of
+from .convert import CONVERTERS, converter_of
 from .load import Source, load
 from .model import TensorInfo
 from .program import RENAMING, Builder, Node, operator_name
@@ -130,6 +130,7 @@ FORMAT = Format(
     name="tflite",
     context=Context,
     converter=_converter,
+    named=lambda node: CONVERTERS.get(node.op_type),
     stated=_stated,
     states_shapes=False,
     check_types=_check_count,

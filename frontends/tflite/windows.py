@@ -168,11 +168,11 @@ def _l2_pool_2d(ctx: Context, x: Term) -> SSAValue:
 
 TABLE = {
     "AVERAGE_POOL_2D": row(_average_pool_2d, "input"),
-    "CONV_2D": Converter(conv_2d),
-    "CONV_3D": Converter(conv_3d),
-    "CONV_3D_TRANSPOSE": Converter(conv_3d_transpose),
-    "DEPTHWISE_CONV_2D": Converter(depthwise_conv_2d),
+    "CONV_2D": Converter(conv_2d, inputs="input filter bias"),
+    "CONV_3D": Converter(conv_3d, inputs="input filter bias"),
+    "CONV_3D_TRANSPOSE": Converter(conv_3d_transpose, inputs="output_shape filter input bias"),
+    "DEPTHWISE_CONV_2D": Converter(depthwise_conv_2d, inputs="input filter bias"),
     "L2_POOL_2D": row(_l2_pool_2d, "input"),
     "MAX_POOL_2D": row(_max_pool_2d, "input"),
-    "TRANSPOSE_CONV": Converter(transpose_conv),
+    "TRANSPOSE_CONV": Converter(transpose_conv, inputs="output_shape weights input bias"),
 }

@@ -103,6 +103,7 @@ class Context(context.Context):
         operand = self.argument(name)
         if not isinstance(operand, At):
             self.fail(f"a tensor as '{name}'", "none" if operand is None else repr(operand))
+        self.asked.names.setdefault(operand.index, name)
         return operand.index
 
     def of(self, name: str) -> SSAValue:

@@ -107,6 +107,44 @@ def test_a_node_is_found_clicked_and_described(page: Page, report: Report):
     expect(nodes).to_have_attribute("data-cursor", re.compile("relu2$"))
 
 
+def test_nodes_are_found_by_what_they_give_and_all_of_a_type_are_lit(page: Page, report: Report):
+    report("twins")
+    pane = shown(page)
+    drawn = pane.locator("[data-test=graph]")
+    pane.locator("[data-test=find-node]").fill("1x16x1x1")
+    assert pane.locator("[data-test=found-node]").all_inner_texts() == [
+        "GlobalAveragePool pool float32[1, 16, 1, 1]",
+        "y pool float32[1, 16, 1, 1]",
+    ]
+    pane.locator("[data-test=find-node]").fill("conv2")
+    page.keyboard.press("Enter")
+    pane.locator("[data-test=all-of-type]").click()
+    expect(drawn).to_have_attribute("data-same", "2")
+    pane.locator("[data-test=tensor-of]").first.click()
+    expect(drawn).to_have_attribute("data-tensor", re.compile(r"^\d+ 0$"))
+    text = pane.locator("[data-test=properties]").inner_text()
+    for word in ("float32[1, 16, 8, 8]", "4.1 kB", "range", "READ BY", "conv2"):
+        assert word in text
+    pane.get_by_role("button", name="close the properties").click()
+    expect(drawn).to_have_attribute("data-same", "0")
+
+
+def test_a_graph_goes_from_left_to_right_and_a_reload_keeps_that(page: Page, report: Report):
+    report("twins")
+    pane = shown(page)
+    turn = pane.locator("[data-test=graph-left-to-right]")
+    turn.click()
+    expect(turn).to_have_attribute("aria-pressed", "true")
+    nodes = pane.locator("[data-test=graph-nodes]")
+    nodes.focus()
+    for name in ("conv1", "bn1"):
+        page.keyboard.press("ArrowRight")
+        expect(nodes).to_have_attribute("data-cursor", re.compile(rf"\b{name}$"))
+    page.reload()
+    pane.locator("[data-test=graph][data-items]").wait_for()
+    expect(turn).to_have_attribute("aria-pressed", "true")
+
+
 def test_hover_and_heat_reach_the_graph(page: Page, report: Report):
     report("twins")
     pane = shown(page)

@@ -146,7 +146,8 @@ def small_session() -> d.Session:
         [0, 128, 64, 128, 64],
         [0, 512, 512, 512, 512],
     )
-    edges = d.Edges([0, 1, 2, 3], [1, 2, 3, 4], ["float32[64]"] * 4, [[], [], [10.0, 80.0, 10.0, 110.0], []], [0] * 4)
+    paths = [[], [], [10.0, 80.0, 10.0, 110.0], []]
+    edges = d.Edges([0, 1, 2, 3], [1, 2, 3, 4], ["float32[64]"] * 4, paths, [0] * 4, ["X", "X", "X", ""])
     loop = f.LoopRow("i", "64", "serial", "kDataPar", False, ["R"], [], 0, 0)
     variables = [f.Variable("i", "64", "kDataPar")]
     tree = f.TreeStage("R", "root", "", "", ["max(T[i], 0)"], [loop], variables, [], [1], ["T"], ["float32[64]"])

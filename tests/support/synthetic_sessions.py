@@ -96,7 +96,8 @@ def graph(nodes: int, seed: int = 0) -> Graph:
     )
     edges.sort()
     sources, targets = [source for source, _ in edges], [target for _, target in edges]
-    columns = Edges(sources, targets, ["1x64x56x56"] * len(edges), [[] for _ in edges], [0] * len(edges))
+    paths, outputs = [list[float]() for _ in edges], [0] * len(edges)
+    columns = Edges(sources, targets, ["float32[1, 64, 56, 56]"] * len(edges), paths, outputs, [""] * len(edges))
     return Graph("model", "model", 0, table, columns)
 
 

@@ -49,6 +49,12 @@ function remembered(compute) {
   };
 }
 
+/** The extents of a type: `64x3x7x7` of `float32[64, 3, 7, 7]`. @param {string} type */
+export function extents(type) {
+  const inside = /\[(.*)\]$/s.exec(type)?.[1];
+  return inside === undefined ? type : inside.replaceAll(", ", "x") || "1 number";
+}
+
 /** @param {string} text */
 export function cut(text) {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
@@ -66,7 +72,7 @@ export function boxesOf(graph, scopes, ids) {
   edges.source.forEach((node, e) => {
     const reader = edges.target[e];
     if (scopes.holder[node] === node || scopes.holder[reader] !== reader) return;
-    const line = `${nodes.label[node]} ${edges.text[e]}`;
+    const line = [edges.role[e], extents(edges.text[e]), nodes.label[node]].filter(Boolean).join(" ");
     weights.set(reader, [...(weights.get(reader) ?? []), line]);
   });
   return ids.map((id) => boxOf(graph, scopes, id, weights));

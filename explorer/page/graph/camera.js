@@ -8,7 +8,6 @@ const LEAST = 0.02;
 const MOST = 3;
 const MARGIN = 24;
 const STEPS = 12;
-const READABLE = 0.6;
 
 export class Camera {
   x = 0;
@@ -64,11 +63,11 @@ export class Camera {
     this.set((left + right) / 2 - width / 2 / zoom, top - above / zoom, zoom);
   }
 
-  /** Show an area as large as can be read, its begin in the middle of the top. @param {Area} area @param {number} x where it begins */
-  begin([left, top, right], x) {
-    const { width } = this;
-    const zoom = Math.min(1, Math.max(READABLE, (width - 2 * MARGIN) / Math.max(1, right - left)));
-    this.set(x - width / 2 / zoom, top - MARGIN / zoom, zoom);
+  /** Show an area as large as it is, from where it begins: in the middle of the top, or of the left. @param {Area} area @param {Area} first @param {boolean} sideways */
+  begin([left, top], first, sideways) {
+    const { width, height } = this;
+    if (sideways) this.set(left - MARGIN, (first[1] + first[3] - height) / 2, 1);
+    else this.set((first[0] + first[2] - width) / 2, top - MARGIN, 1);
   }
 
   /** Go to where the middle of an area is the middle of the canvas. @param {Area} area */

@@ -1,32 +1,27 @@
-// Find in a graph: a field, and the nodes that match, best first.
+// Find in a graph: a field, and the nodes and groups that match, best first.
 
 import { fill, h } from "whence/dom";
-import { match } from "whence/fuzzy";
+
+/** @typedef {import("whence/graph/query").Hit} Hit */
 
 const MOST = 100;
 
 /**
- * @param {{texts: () => string[], go: (node: number) => void, leave: () => void}} graph the text of each node
+ * @param {{search: (query: string) => Hit[], go: (id: number) => void, leave: () => void}} graph
  */
-export function finder({ texts, go, leave }) {
-  /** @type {number[]} */
+export function finder({ search, go, leave }) {
+  /** @type {Hit[]} */
   let hits = [];
   let at = -1;
   const list = h("ul", { class: "graph-hits", role: "listbox", "aria-label": "Nodes that match", hidden: true });
-  const field = h("input", { type: "search", class: "graph-find", placeholder: "find a node", "aria-label": "Find a node", "data-test": "find-node", spellcheck: "false", autocomplete: "off",
+  const field = h("input", { type: "search", class: "graph-find", placeholder: "name, group, int8, 1x64x56x56", "aria-label": "Find a node", "data-test": "find-node", spellcheck: "false", autocomplete: "off",
     oninput: () => look(), onkeydown: (/** @type {KeyboardEvent} */ event) => key(event) });
 
   function look() {
-    const query = field.value.trim().toLowerCase();
-    const all = query ? texts() : [];
-    hits = all
-      .map((text, node) => ({ node, score: match(query, text)?.score ?? -Infinity }))
-      .filter(({ score }) => score > -Infinity)
-      .sort((a, b) => b.score - a.score || a.node - b.node)
-      .map(({ node }) => node);
+    hits = search(field.value);
     at = -1;
-    list.hidden = !query;
-    const rows = hits.slice(0, MOST).map((node, k) => h("li", { role: "option", "data-test": "found-node", onclick: () => choose(k) }, all[node]));
+    list.hidden = !field.value.trim();
+    const rows = hits.slice(0, MOST).map(({ text }, k) => h("li", { role: "option", "data-test": "found-node", onclick: () => choose(k) }, text));
     const rest = hits.length - rows.length;
     fill(list, ...rows, (rest > 0 || !hits.length) && h("li", { class: "muted" }, hits.length ? `and ${rest} more` : "no node matches"));
   }
@@ -37,7 +32,7 @@ export function finder({ texts, go, leave }) {
     at = (k + hits.length) % hits.length;
     [...list.children].forEach((row, i) => row.setAttribute("aria-selected", String(i === at)));
     list.children[at]?.scrollIntoView({ block: "nearest" });
-    go(hits[at]);
+    go(hits[at].id);
   }
 
   /** @param {KeyboardEvent} event */

@@ -9,6 +9,8 @@ import { nameOf } from "whence/graph/sidebar";
 const NEAR = 4;
 const STILL = 4;
 const STEP = 60;
+const FAR = 4000;
+const REACH = 5;
 
 export class Hand {
   /** @type {{x: number, y: number} | null} */
@@ -61,6 +63,15 @@ export class Hand {
     return this.pane.scene?.under(x, y) ?? -1;
   }
 
+  /** The edge of the graph near the pointer, -1 for none. @param {MouseEvent} event */
+  #edge(event) {
+    const { scene, camera, canvas } = this.pane;
+    const { left, top } = canvas.getBoundingClientRect();
+    const [x, y] = camera.point(event.clientX - left, event.clientY - top);
+    const edge = scene?.edgeUnder(x, y, REACH / camera.zoom) ?? -1;
+    return scene && edge >= 0 ? scene.edge[edge] : -1;
+  }
+
   /** @param {PointerEvent} event */
   #down(event) {
     if (event.button !== 0) return;
@@ -93,6 +104,7 @@ export class Hand {
     this.#moved = false;
     if (moved || event.detail > 1) return;
     const item = this.#item(event);
+    if (item < 0 && this.pane.showTensor(this.#edge(event))) return;
     this.pane.select(item);
     if (item < 0) return;
     if (this.pane.scene?.isGroup(item)) void this.pane.toggle(item);
@@ -121,10 +133,10 @@ export class Hand {
     if (!scene || event.altKey || event.ctrlKey || event.metaKey) return;
     const pans = { ArrowUp: [0, -STEP], ArrowDown: [0, STEP], ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0] }[event.key];
     if (pans && (event.shiftKey || cursor < 0)) camera.pan(pans[0], pans[1]);
-    else if (event.key === "ArrowDown") this.#walk(scene.along(cursor, 1)[0]);
-    else if (event.key === "ArrowUp") this.#walk(scene.along(cursor, -1)[0]);
-    else if (event.key === "ArrowLeft") this.#walk(this.#beside(-1));
-    else if (event.key === "ArrowRight") this.#walk(this.#beside(1));
+    else if (event.key === (scene.at.sideways ? "ArrowRight" : "ArrowDown")) this.#walk(scene.along(cursor, 1)[0]);
+    else if (event.key === (scene.at.sideways ? "ArrowLeft" : "ArrowUp")) this.#walk(scene.along(cursor, -1)[0]);
+    else if (event.key === "ArrowLeft" || event.key === "ArrowUp") this.#walk(this.#beside(-1));
+    else if (event.key === "ArrowRight" || event.key === "ArrowDown") this.#walk(this.#beside(1));
     else if (event.key === "Home") this.#walk(0);
     else if (event.key === "End") this.#walk(scene.ids.length - 1);
     else if (event.key === "Enter") pane.pin(cursor, event.shiftKey ? 1 : 0);
@@ -141,11 +153,13 @@ export class Hand {
   #beside(way) {
     const { scene, cursor } = this.pane;
     if (!scene || cursor < 0) return undefined;
-    const [, top, , bottom] = scene.area(cursor);
-    const x = scene.at.x[cursor];
-    const beside = scene.boxesIn([way > 0 ? x : x - 4000, top, way > 0 ? x + 4000 : x, bottom])
-      .filter((k) => k !== cursor && !scene.isOpen(k) && (scene.at.x[k] - x) * way > 0);
-    return beside.sort((a, b) => (scene.at.x[a] - scene.at.x[b]) * way)[0];
+    const { sideways } = scene.at;
+    const [left, top, right, bottom] = scene.area(cursor);
+    const middle = (/** @type {number} */ k) => (sideways ? scene.at.y[k] + scene.at.height[k] / 2 : scene.at.x[k]);
+    const [from, to] = way > 0 ? [middle(cursor), middle(cursor) + FAR] : [middle(cursor) - FAR, middle(cursor)];
+    const beside = scene.boxesIn(sideways ? [left, from, right, to] : [from, top, to, bottom])
+      .filter((k) => k !== cursor && !scene.isOpen(k) && (middle(k) - middle(cursor)) * way > 0);
+    return Array.from(beside).sort((a, b) => (middle(a) - middle(b)) * way)[0];
   }
 
   /** @param {number | undefined} item */

@@ -11,6 +11,7 @@
  * @property {Float64Array} height
  * @property {Int32Array} sources
  * @property {Int32Array} targets
+ * @property {number} [gap] pixels between ranks
  * @property {Uint8Array} [loose] 1 for nodes that stand just above their first readers, whatever they read; none by default
  */
 
@@ -161,7 +162,7 @@ function chains(rank, sources, targets) {
 }
 
 /** @param {Level} level @returns {Placed} */
-export function layered({ width, height, sources, targets, loose }) {
+export function layered({ width, height, sources, targets, gap = RANK_GAP, loose }) {
   const count = width.length;
   const into = group(count, targets, (k) => sources[k]);
   const rank = ranked(count, group(count, sources, (k) => targets[k]), into, loose);
@@ -199,7 +200,7 @@ export function layered({ width, height, sources, targets, loose }) {
   const tall = new Float64Array(depth);
   for (let v = 0; v < count; v++) tall[rank[v]] = Math.max(tall[rank[v]], height[v]);
   const tops = new Float64Array(depth + 1);
-  for (let r = 0; r < depth; r++) tops[r + 1] = tops[r] + tall[r] + RANK_GAP;
+  for (let r = 0; r < depth; r++) tops[r + 1] = tops[r] + tall[r] + gap;
   let left = Infinity;
   let right = -Infinity;
   for (let v = 0; v < total; v++) {
@@ -220,7 +221,7 @@ export function layered({ width, height, sources, targets, loose }) {
     x: x.subarray(0, count).map((at) => at - left),
     y: Float64Array.from(rank, (r, v) => tops[r] + (tall[r] - height[v]) / 2),
     width: Math.max(0, right - left),
-    height: Math.max(0, tops[depth] - RANK_GAP),
+    height: Math.max(0, tops[depth] - gap),
     first,
     bends: Float64Array.from(points),
   };

@@ -1,5 +1,6 @@
 // What of a graph is lit up: pinned items, those of the hovered layers, and heat.
 
+import { tensorOf } from "whence/graph/labels";
 import { weightOfItems, weightOfNodes } from "whence/graph/heat";
 import { callOf } from "whence/navigate";
 
@@ -10,17 +11,20 @@ import { callOf } from "whence/navigate";
  * @typedef {object} Lit
  * @property {Set<number>[]} pins the items of pins A and B
  * @property {Set<number>} kin
+ * @property {Set<number>} same the items with nodes of the operator that is lit up
+ * @property {string} tensor the tensor whose edges are lit up, "" for none
  * @property {((k: number) => number) | null} heat 0 to 1
  */
 
 /** @type {Lit} */
-export const NOTHING = { pins: [new Set(), new Set()], kin: new Set(), heat: null };
+export const NOTHING = { pins: [new Set(), new Set()], kin: new Set(), same: new Set(), tensor: "", heat: null };
 
 /**
- * @param {App} app @param {Scene} scene
+ * @param {App} app @param {Scene} scene @param {string} label the operator that is lit up, "" for none
+ * @param {number} edge that of the graph whose tensor is lit up, -1 for none
  * @returns {Lit}
  */
-export function litOf({ state, model }, scene) {
+export function litOf({ state, model }, scene, label, edge) {
   /** @param {readonly number[] | undefined} rows */
   const items = (rows) => {
     /** @type {Set<number>} */
@@ -35,6 +39,8 @@ export function litOf({ state, model }, scene) {
   const most = heats?.reduce((a, b) => Math.max(a, b), 0) ?? 0;
   return {
     pins: state.get("pins").map((pin) => items(pin?.rows)),
+    same: new Set(label ? scene.graph.nodes.label.flatMap((own, node) => (own === label && scene.shows[node] >= 0 ? [scene.shows[node]] : [])) : []),
+    tensor: edge < 0 ? "" : tensorOf(scene.graph.edges, edge),
     kin: items(state.get("hover")?.rows),
     heat: heats && most > 0 ? (k) => heats[k] / most : null,
   };

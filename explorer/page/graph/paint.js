@@ -1,6 +1,7 @@
 // Drawing a graph: edges, then boxes, then what is marked; text only where it can be read, and only what is in view.
 
 import { HEADER, KINDS, LINE } from "whence/graph/boxes";
+import { tensorOf } from "whence/graph/labels";
 import { lettersOf } from "whence/graph/lit";
 
 /** @typedef {import("whence/graph/scene").Scene} Scene */
@@ -13,7 +14,7 @@ const READABLE = 0.42;
 const SHAPES = 0.2;
 const MOST_EDGES = 4000;
 const MOST_BOXES = 8000;
-const NAMES = [...KINDS, "body", "text", "muted", "edge", "border", "canvas", "header-text", "pin-a", "pin-b", "kin", "cursor", "hot"];
+const NAMES = [...KINDS, "body", "text", "muted", "edge", "border", "canvas", "header-text", "pin-a", "pin-b", "kin", "same", "tensor", "cursor", "hot"];
 
 /** Return the colours of the theme, `--graph-..` of an element. @param {Element} element @returns {Colours} */
 export function coloursOf(element) {
@@ -36,7 +37,7 @@ export function paint(context, scene, camera, colours, lit, cursor) {
   const area = camera.area();
   const boxes = thinned(scene.boxesIn(area), MOST_BOXES);
   groups(context, scene, boxes.filter((k) => scene.isOpen(k)), zoom, colours);
-  edges(context, scene, thinned(scene.edgesIn(area), MOST_EDGES), zoom, colours, cursor);
+  edges(context, scene, thinned(scene.edgesIn(area), MOST_EDGES), zoom, colours, lit, cursor);
   const closed = boxes.filter((k) => !scene.isOpen(k));
   if (zoom < SHAPES) blocks(context, scene, closed, colours, lit);
   else for (const k of closed) box(context, scene, k, zoom, colours, lit);
@@ -69,24 +70,26 @@ function groups(context, scene, items, zoom, colours) {
   }
 }
 
-/** Curves from rank to rank, straight along the boxes between. @param {CanvasRenderingContext2D} context @param {number[]} points */
-function curve(context, points) {
+/** Curves from rank to rank, straight along the boxes between. @param {CanvasRenderingContext2D} context @param {number[]} points @param {boolean} sideways */
+function curve(context, points, sideways) {
   context.moveTo(points[0], points[1]);
   for (let i = 2; i < points.length; i += 2) {
     const [x, y, fromX, fromY] = [points[i], points[i + 1], points[i - 2], points[i - 1]];
-    if (x === fromX) context.lineTo(x, y);
+    if (sideways ? y === fromY : x === fromX) context.lineTo(x, y);
+    else if (sideways) context.bezierCurveTo((x + fromX) / 2, fromY, (x + fromX) / 2, y, x, y);
     else context.bezierCurveTo(fromX, (y + fromY) / 2, x, (y + fromY) / 2, x, y);
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} list @param {number} zoom @param {Colours} colours @param {number} cursor */
-function edges(context, scene, list, zoom, colours, cursor) {
+/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} list @param {number} zoom @param {Colours} colours @param {Lit} lit @param {number} cursor */
+function edges(context, scene, list, zoom, colours, lit, cursor) {
   const near = list.filter((e) => scene.edges[2 * e] === cursor || scene.edges[2 * e + 1] === cursor);
-  for (const [some, colour, width] of /** @type {[number[], string, number][]} */ ([[list, colours.edge, 1], [near, colours.cursor, 2]])) {
+  const tensor = lit.tensor ? list.filter((e) => tensorOf(scene.graph.edges, scene.edge[e]) === lit.tensor) : [];
+  for (const [some, colour, width] of /** @type {[number[], string, number][]} */ ([[list, colours.edge, 1], [near, colours.cursor, 2], [tensor, colours.tensor, 3]])) {
     context.beginPath();
     for (const e of some) {
       const points = scene.route(e);
-      if (zoom >= SHAPES) curve(context, points);
+      if (zoom >= SHAPES) curve(context, points, scene.at.sideways);
       else for (let i = 0; i < points.length; i += 2) context[i ? "lineTo" : "moveTo"](points[i], points[i + 1]);
     }
     context.strokeStyle = colour;
@@ -99,17 +102,15 @@ function edges(context, scene, list, zoom, colours, cursor) {
   for (const e of list) {
     const [x, y] = scene.route(e).slice(-2);
     context.moveTo(x, y);
-    context.lineTo(x - 4, y - 8);
-    context.lineTo(x + 4, y - 8);
+    const [back, beside] = scene.at.sideways ? [8, 4] : [4, 8];
+    context.lineTo(x - back, y - beside);
+    context.lineTo(x - (scene.at.sideways ? back : -back), y - (scene.at.sideways ? -beside : beside));
   }
   context.fill();
   context.fillStyle = colours.muted;
   context.font = "10px system-ui, sans-serif";
   context.textAlign = "left";
-  for (const e of list) {
-    const [fromX, fromY, x, y] = scene.route(e).slice(-4);
-    context.fillText(scene.graph.edges.text[scene.edge[e]], (fromX + x) / 2 + 7, (fromY + y) / 2 + 3);
-  }
+  for (const { text, left, bottom } of scene.labels.of(list)) context.fillText(text, left, bottom - 2);
 }
 
 /** Boxes as plain blocks, colour by colour. @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} items @param {Colours} colours @param {Lit} lit */
@@ -184,6 +185,7 @@ function outline(context, scene, k, zoom, colours, lit, cursor) {
     context.strokeRect(left - out, top - out, right - left + 2 * out, bottom - top + 2 * out);
   };
   if (lit.kin.has(k)) frame(colours.kin, 1, 2);
+  if (lit.same.has(k)) frame(colours.same, 1, 3);
   if (pin) {
     if (pin.includes("A")) frame(colours["pin-a"], 2, 3);
     if (pin.includes("B")) frame(colours["pin-b"], pin === "AB" ? 5 : 2, 3);

@@ -1,21 +1,19 @@
 // The graph pane: a canvas with the graph of the model or of the calls of kernels, and what is done in it.
 
 import { fill, h, mark } from "whence/dom";
-import { note } from "whence/marks";
 import { scheduleOf } from "whence/navigate";
-import { Camera } from "whence/graph/camera";
 import { finder } from "whence/graph/finder";
+import { Folding } from "whence/graph/folding";
 import { Hand } from "whence/graph/hand";
 import { litOf, NOTHING, pinnedItem, seesPin } from "whence/graph/lit";
 import { coloursOf, paint } from "whence/graph/paint";
-import { sceneOf } from "whence/graph/scene";
-import { foldedAtFirst, openedTo, scopesOf } from "whence/graph/scopes";
+import { search } from "whence/graph/query";
 import { nameOf, sidebar } from "whence/graph/sidebar";
+import { tools } from "whence/graph/tools";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Pane} Pane */
 /** @typedef {import("whence/types").Slot} Slot */
-/** @typedef {import("whence/graph/scene").Scene} Scene */
 
 const WATCHED = /** @type {const} */ (["hover", "pins", "heat", "theme", "program"]);
 
@@ -27,7 +25,7 @@ const WATCHED = /** @type {const} */ (["hover", "pins", "heat", "theme", "progra
 export function graphPane(app, element, pane, level) {
   const view = new GraphPane(app, element, pane, level);
   return {
-    update: () => undefined,
+    update: (pane) => void view.turn(pane.sideways ?? false),
     focus: () => view.focus(),
     destroy: () => view.destroy(),
     cursor: () => view.mark(),
@@ -36,43 +34,33 @@ export function graphPane(app, element, pane, level) {
   };
 }
 
-export class GraphPane {
-  /** @type {Scene | null} */
-  scene = null;
-  /** The item that keys act on. */
-  cursor = -1;
-  /** @type {Set<number>} */
-  folded = new Set();
-  #graph = -1;
-  #turn = 0;
+export class GraphPane extends Folding {
   #frame = 0;
   lit = NOTHING;
+  /** The operator that is lit up, "" for none. */
+  same = "";
+  /** The edge of the graph whose tensor is lit up, -1 for none. */
+  tensor = -1;
 
   /** @param {App} app @param {HTMLElement} element @param {Pane} pane @param {"model" | "calls"} level */
   constructor(app, element, pane, level) {
-    this.app = app;
-    this.level = level;
-    this.number = pane.id;
+    super(app, pane, level);
     this.canvas = h("canvas", { class: "graph-canvas", "aria-hidden": "true" });
-    this.camera = new Camera(() => this.redraw());
     this.side = sidebar(app, {
       go: (node) => void this.goTo(node),
       toggle: (item) => void this.toggle(item),
-      close: () => this.select(-1),
+      close: () => this.#close(),
+      same: (label) => this.light(label === this.same ? "" : label),
+      tensor: (edge) => void this.showTensor(edge),
     });
-    this.find = finder({ texts: () => this.#names(), go: (node) => void this.goTo(node), leave: () => this.focus() });
+    this.find = finder({
+      search: (query) => (this.graph && this.scopes ? search(this.graph, this.scopes, this.#names(), query) : []),
+      go: (id) => void this.goTo(id),
+      leave: () => this.focus(),
+    });
     this.hand = new Hand(this);
-    const tool = (/** @type {string} */ sign, /** @type {string} */ title, /** @type {() => void} */ press) =>
-      h("button", { type: "button", title, "aria-label": title, "data-test": `graph-${title.replaceAll(" ", "-")}`, onclick: press }, sign);
-    this.tools = h("div", { class: "graph-tools", role: "toolbar", "aria-label": "Graph" },
-      tool("+", "zoom in", () => this.camera.zoomBy(1.25)),
-      tool("−", "zoom out", () => this.camera.zoomBy(0.8)),
-      tool("⤢", "fit", () => this.scene && this.camera.fit(this.scene.bounds)),
-      tool("⊟", "fold all", () => void this.fold(new Set(this.#groups()))),
-      tool("⊞", "unfold all", () => void this.fold(new Set())),
-      this.find.field);
-    this.message = h("p", { class: "message", role: "status" });
-    this.frame = h("div", { class: "graph-frame", "data-test": "graph" }, this.tools, h("div", { class: "graph-stage" }, this.canvas, this.hand.element, this.message));
+    this.tools = tools(this);
+    this.frame.append(this.tools.element, h("div", { class: "graph-stage" }, this.canvas, this.hand.element, this.message));
     this.element = h("div", { class: "graph-pane" }, h("div", { class: "graph-columns" }, this.frame, this.find.list, this.side.element));
     element.append(this.element);
     this.#resized();
@@ -86,90 +74,46 @@ export class GraphPane {
     this.scheme.addEventListener("change", this.recolour);
     this.colours = coloursOf(this.element);
     const { state } = app;
-    this.off = [state.on([...WATCHED], () => this.#changed()), state.on("pins", () => this.#toPinned())];
-    void this.#load();
-  }
-
-  /** Show the graph of the program that the page shows. */
-  async #load() {
-    const { graphs } = this.app.model.document;
-    const program = this.app.state.get("program");
-    const own = graphs.findIndex((graph) => graph.level === this.level && graph.program === program);
-    const row = own < 0 ? graphs.findIndex((graph) => graph.level === this.level) : own;
-    if (row === this.#graph && row >= 0) return;
-    this.#graph = row;
-    this.message.textContent = row < 0 ? "The session has no such graph." : "";
-    if (row < 0) return;
-    this.graph = graphs[row];
-    this.scopes = scopesOf(this.graph);
-    this.cursor = -1;
-    await this.fold(foldedAtFirst(this.scopes));
-    if (this.scene?.ids.length) this.camera.begin(this.scene.bounds, this.scene.at.x[0]);
-    this.#toPinned();
-  }
-
-  /** Fold these groups and no others. @param {Set<number>} folded @param {number} [keep] the id that stays where it is seen */
-  async fold(folded, keep = -1) {
-    const { graph, scopes } = this;
-    if (!graph || !scopes) return;
-    const from = performance.now();
-    const turn = ++this.#turn;
-    const slow = setTimeout(() => (this.message.textContent = `Laying out ${graph.nodes.label.length.toLocaleString("en")} nodes…`), 100);
-    const before = this.scene;
-    let scene;
-    try {
-      scene = await sceneOf(graph, scopes, folded);
-    } catch (error) {
-      this.message.textContent = String(error);
-      return;
-    } finally {
-      clearTimeout(slow);
-    }
-    if (turn !== this.#turn) return;
-    const id = before && this.cursor >= 0 ? before.ids[this.cursor] : -1;
-    const still = [before?.ids.indexOf(keep) ?? -1, scene.ids.indexOf(keep)];
-    [this.scene, this.folded] = [scene, folded];
-    this.message.textContent = "";
-    mark(this.frame, "data-items", String(scene.ids.length));
-    mark(this.frame, "data-edges", String(scene.edge.length));
-    if (before && still[0] >= 0 && still[1] >= 0) {
-      const dx = scene.at.x[still[1]] - before.at.x[still[0]];
-      const dy = scene.at.y[still[1]] - before.at.y[still[0]];
-      this.camera.set(this.camera.x + dx, this.camera.y + dy, this.camera.zoom);
-    }
-    this.#changed();
-    this.select(scene.ids.indexOf(id));
-    note("graph", from);
-  }
-
-  /** Fold or unfold a group. @param {number} item */
-  toggle(item) {
-    if (!this.scene?.isGroup(item)) return;
-    const id = this.scene.ids[item];
-    const folded = new Set(this.folded);
-    if (!folded.delete(id)) folded.add(id);
-    return this.fold(folded, id);
-  }
-
-  /** Show a node, its groups unfolded, and put the cursor on it. @param {number} node */
-  async goTo(node) {
-    if (!this.scene || !this.scopes) return;
-    const open = openedTo(this.scopes, this.folded, Math.max(0, this.scopes.holder[node]));
-    if (open.size !== this.folded.size) await this.fold(open);
-    const item = this.scene.shows[node];
-    if (item < 0) return;
-    this.select(item);
-    this.camera.center(this.scene.area(item), Math.max(this.camera.zoom, 0.8));
+    this.off = [state.on([...WATCHED], () => this.changed()), state.on("pins", () => this.#toPinned())];
+    void this.load();
   }
 
   /** @param {number} item -1 for none */
   select(item) {
     this.cursor = item;
-    if (this.scene) {
+    if (item >= 0 && this.tensor >= 0) this.#lightUp(this.same, -1);
+    if (this.scene && this.tensor < 0) {
       this.side.show(this.scene, item);
       this.hand.show(item);
     }
     this.redraw();
+  }
+
+  #close() {
+    this.#lightUp("", -1);
+    this.select(-1);
+  }
+
+  /** Light up all nodes of an operator. @param {string} label "" for none */
+  light(label) {
+    this.#lightUp(label, this.tensor);
+    if (this.scene) this.side.show(this.scene, this.cursor);
+  }
+
+  /** Show what is known of the tensor of an edge, and light up all its edges; return whether there is one. @param {number} edge */
+  showTensor(edge) {
+    if (!this.scene || edge < 0) return false;
+    this.cursor = -1;
+    this.hand.show(-1);
+    this.#lightUp(this.same, edge);
+    this.side.showTensor(this.scene, edge);
+    return true;
+  }
+
+  /** @param {string} label @param {number} edge */
+  #lightUp(label, edge) {
+    [this.same, this.tensor] = [label, edge];
+    this.changed();
   }
 
   /** @param {number} item @param {Slot} slot */
@@ -183,12 +127,14 @@ export class GraphPane {
   }
 
   /** Show what the state lights up. */
-  #changed() {
-    void this.#load();
+  changed() {
+    void this.load();
     if (!this.scene) return;
-    this.lit = litOf(this.app, this.scene);
+    this.lit = litOf(this.app, this.scene, this.same, this.tensor);
     mark(this.frame, "data-kin", String(this.lit.kin.size));
     mark(this.frame, "data-pinned", this.lit.pins.map((pin) => pin.size).join());
+    mark(this.frame, "data-same", String(this.lit.same.size));
+    mark(this.frame, "data-tensor", this.lit.tensor || null);
     mark(this.frame, "data-heat", this.lit.heat ? this.app.state.get("heat") : null);
     this.recolour();
   }
@@ -203,7 +149,19 @@ export class GraphPane {
     return scene ? scene.graph.nodes.label.map((label, node) => `${label} ${nameOf(this.app, scene, node)}`) : [];
   }
 
-  #groups() {
+  forget() {
+    [this.cursor, this.same, this.tensor] = [-1, "", -1];
+  }
+
+  begun() {
+    this.#toPinned();
+  }
+
+  turned() {
+    this.tools.update();
+  }
+
+  groups() {
     return this.scopes ? this.scopes.name.map((_, k) => (this.scopes?.count ?? 0) + k) : [];
   }
 
@@ -239,7 +197,7 @@ export class GraphPane {
   }
 
   destroy() {
-    this.#turn++;
+    this.end();
     for (const off of this.off) off();
     this.observer.disconnect();
     this.scheme.removeEventListener("change", this.recolour);

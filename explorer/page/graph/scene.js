@@ -2,7 +2,8 @@
 
 import { boxesOf, HEADER } from "whence/graph/boxes";
 import { Grid } from "whence/graph/grid";
-import { layout, route } from "whence/graph/layout";
+import { Labels } from "whence/graph/labels";
+import { distance, layout, route } from "whence/graph/layout";
 import { visible } from "whence/graph/scopes";
 import { lay } from "whence/graph/worker";
 
@@ -18,6 +19,7 @@ export class Scene {
   #edgeGrid = new Grid();
   /** @type {number[][]} */
   #routes = [];
+  labels = new Labels(this);
 
   /**
    * @param {Graph} graph @param {Scopes} scopes @param {Set<number>} folded
@@ -58,6 +60,12 @@ export class Scene {
     return [x[k] - width[k] / 2, y[k], x[k] + width[k] / 2, y[k] + height[k]];
   }
 
+  /** What of an item hides what is under it: all of a box, the header of an open group. @param {number} k @returns {Area} */
+  solid(k) {
+    const [left, top, right, bottom] = this.area(k);
+    return [left, top, right, this.isOpen(k) ? top + HEADER : bottom];
+  }
+
   /** The points of an edge, from its source to its target. @param {number} e */
   route(e) {
     return (this.#routes[e] ??= route(this.at, this.edges, e));
@@ -87,10 +95,15 @@ export class Scene {
   under(x, y) {
     return (
       this.boxesIn([x, y, x, y]).findLast((k) => {
-        const [left, top, right, bottom] = this.area(k);
-        return x >= left && x <= right && y >= top && y <= (this.isOpen(k) ? top + HEADER : bottom);
+        const [left, top, right, bottom] = this.solid(k);
+        return x >= left && x <= right && y >= top && y <= bottom;
       }) ?? -1
     );
+  }
+
+  /** Return the edge near a point, -1 for none. @param {number} x @param {number} y @param {number} near */
+  edgeUnder(x, y, near) {
+    return this.edgesIn([x - near, y - near, x + near, y + near]).find((e) => distance(this.route(e), x, y, this.at.sideways) <= near) ?? -1;
   }
 
   /** Return the items along edges: those that an item reads (-1) or that read it (1). @param {number} k @param {1 | -1} way */
@@ -126,9 +139,9 @@ export class Scene {
 
 /**
  * Return a graph laid out.
- * @param {Graph} graph @param {Scopes} scopes @param {Set<number>} folded
+ * @param {Graph} graph @param {Scopes} scopes @param {Set<number>} folded @param {boolean} sideways
  */
-export async function sceneOf(graph, scopes, folded) {
+export async function sceneOf(graph, scopes, folded, sideways) {
   const shown = visible(graph, scopes, folded);
   await pause();
   const boxes = boxesOf(graph, scopes, shown.ids);
@@ -137,7 +150,7 @@ export async function sceneOf(graph, scopes, folded) {
   const height = Float64Array.from(boxes, (box, k) => (open[k] ? HEADER : box.height));
   const nested = { parent, edges, loose, width: Float64Array.from(boxes, (box) => box.width), height };
   await pause();
-  const at = await layout(nested, lay);
+  const at = await layout(nested, lay, sideways);
   await pause();
   return new Scene(graph, scopes, folded, shown, at, boxes);
 }

@@ -30,6 +30,8 @@ import { group as listed } from "whence/graph/layered";
 
 const MOST = 60;
 const MOST_AT_ROOT = 400;
+/** The name of a group of equal blocks in a row: `12 x Conv, Add`. */
+const ROW = /^\d+ x /;
 
 /**
  * Return the groups of a graph; a scope of one node, or of one scope and no more, is none.
@@ -111,13 +113,13 @@ function looseOf({ nodes: { kind }, edges: { source, target } }) {
 }
 
 /**
- * Return the groups that are folded at first: of a group that would show too much, the groups in it, and itself where
- * that does not suffice.
+ * Return the groups that are folded at first: equal blocks in a row, in a graph that has more nodes than one sees; of a
+ * group that would show too much, the groups in it, and itself where that does not suffice.
  * @param {Scopes} scopes
  * @returns {Set<number>}
  */
 export function foldedAtFirst({ count, parent, name }) {
-  const folded = new Set();
+  const folded = new Set(count > MOST ? name.flatMap((text, k) => (ROW.test(text) ? [count + k] : [])) : []);
   const shown = new Int32Array(name.length + 1);
   const direct = new Int32Array(name.length + 1);
   /** @type {number[][]} */
@@ -135,7 +137,7 @@ export function foldedAtFirst({ count, parent, name }) {
       shown[here] = direct[here];
     }
     if (k < 0) break;
-    if (shown[here] > most) {
+    if (shown[here] > most || folded.has(count + k)) {
       folded.add(count + k);
       shown[here] = 1;
     }

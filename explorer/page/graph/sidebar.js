@@ -3,6 +3,8 @@
 import { fill, h } from "whence/dom";
 import { linesOf } from "whence/graph/boxes";
 import { weightOfNodes } from "whence/graph/heat";
+import { tensorFacts } from "whence/graph/tensor";
+import { short, size } from "whence/data/words";
 import { duration } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
@@ -24,9 +26,14 @@ function share(weights, id) {
 
 /**
  * @param {App} app
- * @param {{go: (node: number) => void, toggle: (item: number) => void, close: () => void}} does
+ * @param {object} does
+ * @param {(node: number) => void} does.go
+ * @param {(item: number) => void} does.toggle
+ * @param {() => void} does.close
+ * @param {(label: string) => void} does.same lights up all nodes of an operator, or no longer
+ * @param {(edge: number) => void} does.tensor shows the tensor of an edge
  */
-export function sidebar(app, { go, toggle, close }) {
+export function sidebar(app, { go, toggle, close, same, tensor }) {
   const body = h("div", { class: "graph-facts" });
   const closing = h("button", { type: "button", title: "close the properties", "aria-label": "close the properties", onclick: close }, "×");
   const element = h("aside", { class: "graph-side", "aria-label": "Node properties", "data-test": "properties", hidden: true },
@@ -34,6 +41,9 @@ export function sidebar(app, { go, toggle, close }) {
 
   /** @param {string} name @param {Child} value */
   const row = (name, value) => h("div", { class: "fact" }, h("dt", { title: name }, name), h("dd", {}, value));
+
+  /** @param {string} text @param {() => void} press @param {import("whence/dom").Attributes} [more] */
+  const button = (text, press, more = {}) => h("button", { type: "button", class: "link", onclick: press, ...more }, text);
 
   /** @param {string} title @param {Node[]} rows */
   const part = (title, rows) => (rows.length ? [h("h3", {}, title), h("dl", {}, ...rows)] : []);
@@ -46,8 +56,8 @@ export function sidebar(app, { go, toggle, close }) {
     for (let e = 0; e < other.length && rows.length < MOST; e++) {
       if (other[e] !== node) continue;
       const id = edges[end][e];
-      const link = h("button", { type: "button", class: "link", onclick: () => go(id) }, nameOf(app, scene, id));
-      rows.push(row(edges.text[e], link));
+      const type = edges.text[e] && button(edges.text[e], () => tensor(e), { "data-test": "tensor-of" });
+      rows.push(row((end === "source" && edges.role[e]) || "", h("span", {}, button(nameOf(app, scene, id), () => go(id)), " ", type)));
     }
     return rows;
   }
@@ -68,7 +78,9 @@ export function sidebar(app, { go, toggle, close }) {
     const { layers, sets } = app.model.document;
     const rows = sets[nodes.set[id]] ?? [];
     const own = rows.filter((layer) => layers.kind[layer] !== "tensor");
-    const facts = [row("type", nodes.label[id]), row("name", nameOf(app, scene, id))];
+    const all = nodes.label.filter((label) => label === nodes.label[id]).length;
+    const others = all > 1 && button(`all ${all.toLocaleString("en")} of this type`, () => same(nodes.label[id]), { "data-test": "all-of-type" });
+    const facts = [row("type", h("span", {}, nodes.label[id], " ", others)), row("name", nameOf(app, scene, id))];
     if (own.length === 1) facts.push(row("location", layers.ordinal[own[0]]));
     if (nodes.scope[id]) facts.push(row("scope", nodes.scope[id]));
     for (const line of linesOf(nodes.about[id])) facts.push(row("", line));
@@ -83,7 +95,20 @@ export function sidebar(app, { go, toggle, close }) {
       ...(own.length === 1 ? part("Lines", layers.code[own[0]].map((line) => row("", line))) : []),
       ...(own.length > 1 ? part("Layers", own.slice(0, MOST).map((layer) => row(layers.type[layer], app.model.layerName(layer)))) : []));
   }
-  return { element, show };
+
+  /** @param {Scene} scene @param {number} edge of the graph */
+  function showTensor(scene, edge) {
+    const { source, readers, type, bytes, range, lives } = tensorFacts(app.model.document, scene.graph, edge);
+    element.hidden = false;
+    const link = (/** @type {number} */ id) => button(nameOf(app, scene, id), () => go(id));
+    const facts = [row("tensor", type), row("of", link(source))];
+    if (bytes >= 0) facts.push(row("size", size(bytes)));
+    if (range) facts.push(row("range", `${short(range.minimum)} to ${short(range.maximum)}, mean ${short(range.mean)}`));
+    for (const life of lives.slice(0, MOST))
+      facts.push(row("in memory", `calls ${life.first} to ${life.last}, ${size(life.size)} at ${life.offset.toLocaleString("en")}`));
+    fill(body, h("dl", {}, ...facts), ...part("Read by", readers.slice(0, MOST).map((id) => row("", link(id)))));
+  }
+  return { element, show, showTensor };
 }
 
 /** The name of a node: of its call, or of its layers. @param {App} app @param {Scene} scene @param {number} node */

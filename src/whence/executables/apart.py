@@ -225,7 +225,12 @@ def imported(ledger: Ledger) -> Ledger:
     entries = [entry for entry in ledger.entries if entry.pass_name == "import"]
     names = {name: dict(leaves) for name, leaves in ledger.aliases.items()}
     return Ledger(
-        entries, op_types=dict(ledger.op_types), modules=dict(ledger.modules), gives=dict(ledger.gives), aliases=names
+        entries,
+        op_types=dict(ledger.op_types),
+        modules=dict(ledger.modules),
+        facts=dict(ledger.facts),
+        gives=dict(ledger.gives),
+        aliases=names,
     )
 
 

@@ -66,6 +66,11 @@ class DynamicExecutable(InterpretedExecutable):
         return self._inputs
 
     @property
+    def region(self) -> Region:
+        """The steps that the interpreter runs."""
+        return self._source.region
+
+    @property
     def outputs(self) -> tuple[OpenSpec, ...]:
         """Return the name, shape and dtype of each output, where the model states them."""
         return tuple(self._source.outputs)

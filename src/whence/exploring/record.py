@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.compiler.compile import compile as compile_model
 from whence.compiler.formats import format_name
+from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.executables.restoring import read_artifact
@@ -22,7 +23,7 @@ from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
 from whence.explorer.session.python import add_python
-from whence.explorer.session.record import record_program, record_steps
+from whence.explorer.session.record import record_module, record_program, record_steps
 from whence.explorer.session.schedules import add_schedules
 from whence.explorer.session.watching import Watch
 from whence.exploring.measuring import NOTHING, Wishes, measure
@@ -130,7 +131,10 @@ def session_of(
         _call(executable, inputs, origin)
     builder = Builder(origin.made_by(executable.threads), origin.kind)
     if isinstance(executable, VirtualExecutable):
-        record_steps(builder, executable.module, "main", str(executable.choice))
+        record_module(builder, executable.module, "main", str(executable.choice))
+    if isinstance(executable, DynamicExecutable):
+        compiled = [part.artifact for part in executable.specializations]
+        record_steps(builder, executable.region, executable.inputs, compiled, "main", str(executable.choice))
     recorded: list[tuple[int, Executable]] = []
     whole = not isinstance(executable, InterpretedExecutable)
     for program, name, kind, about in programs(executable, origin):

@@ -54,6 +54,15 @@ test("what would show more than 60 nodes is folded at first", () => {
   assert.equal(visible(many, scopesOf(many), foldedAtFirst(scopesOf(many))).ids.length, 100);
 });
 
+test("equal blocks in a row are folded at first in a graph of many nodes", () => {
+  const block = (times) => Array.from({ length: 4 * times }, (_, k) => `${times} x conv, add/conv, add ${Math.floor(k / 4) + 1}`);
+  const small = chain("", ...block(3), "");
+  assert.equal(foldedAtFirst(scopesOf(small)).size, 0);
+  const large = chain("", ...block(30), ...block(3));
+  const scopes = scopesOf(large);
+  assert.deepEqual(visible(large, scopes, foldedAtFirst(scopes)).ids.map((id) => scopes.path[id - scopes.count]), [undefined, "30 x conv, add", "3 x conv, add"]);
+});
+
 test("a scope as deep as its graph is long takes no stack", () => {
   const deep = "a/".repeat(20000);
   const scopes = scopesOf(chain(deep, deep, `${deep}b`, `${deep}b`));

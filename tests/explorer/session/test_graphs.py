@@ -7,6 +7,7 @@ from itertools import pairwise
 import onnx.parser
 import pytest
 from onnx import ModelProto
+from tflite_networks import mobilenet
 
 from whence.explorer.layers import scope_of
 from whence.explorer.layout import GAP
@@ -39,10 +40,12 @@ def test_a_box_per_layer_with_edges_of_types(session: Session):
     edges = {(s, t): text for s, t, text in zip(graph.edges.source, graph.edges.target, graph.edges.text, strict=True)}
     for before, after in pairwise(["conv1", "bn1", "relu1", "dropout", "conv2", "bn2", "relu2", "pool"]):
         assert edges[by_name[before], by_name[after]] == "float32[1, 16, 8, 8]"
-    assert nodes.about[by_name["conv1"]] == "conv1, 16x16x3x3"
-    assert nodes.about[by_name["bn2"]] == "bn2, 16, 16, 16, 16"
+    assert nodes.about[by_name["conv1"]] == "conv1, W 16x16x3x3"
+    assert nodes.about[by_name["bn2"]] == "bn2, scale 16, B 16, mean 16, var 16"
     attributes = dict(nodes.attributes[by_name["conv1"]])
-    assert attributes["nn.conv2d.padding" if "nn.conv2d.padding" in attributes else "padding"] == "[1, 1, 1, 1]"
+    assert attributes["pads"] == attributes["nn.conv2d.padding"] == "[1, 1, 1, 1]"
+    assert attributes["W"].startswith("float32[16, 16, 3, 3] ")
+    assert attributes["W"].endswith("w1")
     assert nodes.flops[by_name["conv1"]] >= 2 * 16 * 64 * 16 * 9
 
 
@@ -95,6 +98,35 @@ def test_weights_made_of_weights_are_constants():
     graph = record(onnx.parser.parse_model(text)).graphs[0]
     assert labels(graph, "constant") == ["DequantizeLinear", "Neg"]
     assert labels(graph, "node") == ["QuantizeLinear", "DequantizeLinear", "MatMul"]
+    assert roles(graph)["Neg", "MatMul"] == "B"
+
+
+def roles(graph: Graph) -> dict[tuple[str, str], str]:
+    label = graph.nodes.label
+    rows = zip(graph.edges.source, graph.edges.target, graph.edges.role, strict=True)
+    return {(label[source], label[target]): role for source, target, role in rows}
+
+
+def test_inputs_have_the_names_of_the_operators_schema():
+    body = "a = Relu(x) b = Tanh(x) c = Sub(a, b) d, e = Split <axis = 1, num_outputs = 2> (c) y = Pow(e, d)"
+    text = f'<ir_version: 8, opset_import: ["": 18]> g (float[4,8] x) => (float[4,4] y) {{ {body} }}'
+    graph = record(onnx.parser.parse_model(text)).graphs[0]
+    names = roles(graph)
+    assert (names["Relu", "Sub"], names["Tanh", "Sub"], names["Sub", "Split"]) == ("A", "B", "input")
+    power = [k for k, target in enumerate(graph.edges.target) if graph.nodes.label[target] == "Pow"]
+    assert [graph.edges.role[k] for k in power] == ["X", "Y"]
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_inputs_have_the_names_that_rows_of_tflite_declare(integers: bool):
+    graph = record(mobilenet(8, 0.125, integers=integers, stages=(), classes=2)).graphs[0]
+    nodes = graph.nodes
+    about = {label: nodes.about[k].split(", ")[1:] for k, label in enumerate(nodes.label) if nodes.kind[k] == "node"}
+    assert about["CONV_2D"][0].startswith("filter ")
+    assert about["CONV_2D"][1].startswith("bias ")
+    assert about["FULLY_CONNECTED"][0].startswith("weights ")
+    assert roles(graph)["input", "CONV_2D"] == "input"
+    assert ("StrideH", "2") in nodes.attributes[nodes.label.index("CONV_2D")]
 
 
 def test_a_part_that_an_external_compiler_runs_is_a_box():
