@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -30,6 +31,11 @@ class _Run(NamedTuple):
     """The segments of a block."""
     times: int
 
+    @property
+    def end(self) -> int:
+        """The first segment behind it."""
+        return self.first + self.length * self.times
+
 
 def repeated_blocks(
     labels: Sequence[str], inputs: Sequence[Sequence[int]], work: Sequence[int] | None = None
@@ -43,29 +49,20 @@ def repeated_blocks(
     bounds = _bounds(inputs)
     shapes = _shapes(labels, inputs, bounds)
     scopes = [""] * len(labels)
-    alone: list[int] = []
     names = Counter[str]()
-    todo = [(0, len(shapes))]
-    while todo:
-        begin, end = todo.pop()
-        if begin >= end:
-            continue
-        run = _longest_run(shapes[begin:end], bounds[begin : end + 1])
-        if run is None:
-            alone += range(begin, end)
-            continue
-        first = begin + run.first
-        behind = first + run.length * run.times
-        todo += [(behind, end), (begin, first)]
-        block = range(bounds[first], bounds[first + run.length])
+    runs = _runs(shapes, bounds)
+    for run in sorted(runs):
+        block = range(bounds[run.first], bounds[run.first + run.length])
         name = _name(block, labels, work)
         outer = f"{run.times} x {name}"
         names[outer] += 1
         outer = outer if names[outer] == 1 else f"{outer} #{names[outer]}"
         for turn in range(run.times):
-            at = first + turn * run.length
+            at = run.first + turn * run.length
             for node in range(bounds[at], bounds[at + run.length]):
                 scopes[node] = f"{outer}/{name} {turn + 1}"
+    taken = {segment for run in runs for segment in range(run.first, run.end)}
+    alone = [segment for segment in range(len(shapes)) if segment not in taken]
     _single(alone, shapes, bounds, labels, work, scopes)
     return scopes
 
@@ -121,20 +118,52 @@ def _shapes(labels: Sequence[str], inputs: Sequence[Sequence[int]], bounds: Sequ
     return shapes
 
 
-def _longest_run(shapes: Sequence[int], bounds: Sequence[int]) -> _Run | None:
-    """The equal blocks that are most nodes together, the shortest blocks among equal ones."""
-    ids = np.asarray(shapes)
-    best: _Run | None = None
-    covered = 0
+def _runs(shapes: Sequence[int], bounds: Sequence[int]) -> list[_Run]:
+    """Runs of equal blocks that do not overlap: those of the most nodes first, and of the shortest blocks.
+
+    A run in which shorter blocks repeat is none: the shorter ones are what repeats.
+    """
+    taken = np.zeros(len(shapes), np.bool_)
+    heap = [(-_nodes(run, bounds), run.length, run) for run in _candidates(shapes, bounds)]
+    heapify(heap)
+    runs: list[_Run] = []
+    while heap:
+        *_, run = heappop(heap)
+        if not taken[run.first : run.end].any():
+            taken[run.first : run.end] = True
+            runs.append(run)
+            continue
+        free = np.concatenate(([False], ~taken[run.first : run.end], [False]))
+        edges = np.flatnonzero(free[1:] != free[:-1])
+        for begin, end in zip(map(int, edges[::2]), map(int, edges[1::2]), strict=True):
+            part = _Run(run.first + begin, run.length, (end - begin) // run.length)
+            if part.times > 1:
+                heappush(heap, (-_nodes(part, bounds), part.length, part))
+    return runs
+
+
+def _candidates(shapes: Sequence[int], bounds: Sequence[int]) -> Iterator[_Run]:
+    """All runs of equal blocks, but those in which shorter blocks repeat."""
+    ids, starts = np.asarray(shapes), np.asarray(bounds)
+    # Segment -> the end of the shortest pair of equal blocks that begins there.
+    pairs = np.full(len(ids), len(ids) + 1)
     for length in range(1, min(len(ids) // 2, _LONGEST) + 1):
         same = np.concatenate(([False], ids[:-length] == ids[length:], [False]))
         edges = np.flatnonzero(same[1:] != same[:-1])
+        shorter = pairs.copy()
         for begin, end in zip(map(int, edges[::2]), map(int, edges[1::2]), strict=True):
-            times = (end - begin) // length + 1
-            nodes = bounds[begin + length * times] - bounds[begin] if times > 1 else 0
-            if nodes > covered and nodes >= _FEWEST * times:
-                best, covered = _Run(begin, length, times), nodes
-    return best
+            run = _Run(begin, length, (end - begin) // length + 1)
+            if run.times < 2:
+                continue
+            if _nodes(run, bounds) >= _FEWEST * run.times and shorter[begin : run.end].min() > run.end:
+                yield run
+            first = np.arange(begin, end - length + 1)
+            large = first[starts[first + length] - starts[first] >= _FEWEST]
+            pairs[large] = np.minimum(pairs[large], large + 2 * length)
+
+
+def _nodes(run: _Run, bounds: Sequence[int]) -> int:
+    return bounds[run.end] - bounds[run.first]
 
 
 def _name(block: Sequence[int], labels: Sequence[str], work: Sequence[int] | None) -> str:

@@ -15,7 +15,9 @@
 export const HEADER = 22;
 export const LINE = 15;
 const LETTER = 6.3;
-const BOLD = 7.3;
+const BOLD = 6.8;
+const CAPITALS = /[A-Z_]/g;
+const WIDER = 1.6;
 const LONGEST = 40;
 const PADDING = 20;
 const LEAST = 70;
@@ -94,7 +96,7 @@ function boxOf({ nodes }, scopes, id, weights) {
 
 /** @param {string} title @param {string[]} lines @param {string} category @param {number} mark @returns {Box} */
 function sized(title, lines, category, mark) {
-  const text = Math.max(title.length * BOLD, ...lines.map((line) => line.length * LETTER));
+  const text = Math.max(title.length * BOLD + (title.match(CAPITALS)?.length ?? 0) * WIDER, ...lines.map((line) => line.length * LETTER));
   const height = HEADER + (lines.length ? lines.length * LINE + 6 : 0);
   return { title, lines, category, width: Math.max(LEAST, text + PADDING + mark), height };
 }

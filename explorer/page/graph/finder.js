@@ -14,7 +14,7 @@ export function finder({ search, go, leave }) {
   let hits = [];
   let at = -1;
   const list = h("ul", { class: "graph-hits", role: "listbox", "aria-label": "Nodes that match", hidden: true });
-  const field = h("input", { type: "search", class: "graph-find", placeholder: "name, group, int8, 1x64x56x56", "aria-label": "Find a node", "data-test": "find-node", spellcheck: "false", autocomplete: "off",
+  const field = h("input", { type: "search", class: "graph-find", placeholder: "name, shape, dtype", "aria-label": "Find nodes by name, shape or dtype, and groups", title: "a name, a group, 1x64x56x56, or int8", "data-test": "find-node", spellcheck: "false", autocomplete: "off",
     oninput: () => look(), onkeydown: (/** @type {KeyboardEvent} */ event) => key(event) });
 
   function look() {

@@ -12,10 +12,12 @@ const BESIDE = 6;
 const NEAR = 12;
 const DEFAULT = "float32";
 
-/** A type as labels show it: `1x64x56x56`, and another dtype before it. @param {string} type */
+/** A type as labels show it: `1x64x56x56`, with names of sizes `[n, 64]`, and another dtype before it. @param {string} type */
 export function labelOf(type) {
-  const dtype = type.split("[", 1)[0];
-  return dtype === type || dtype === DEFAULT ? extents(type) : `${dtype} ${extents(type)}`;
+  const [, dtype, inside] = /^(\w+)\[(.*)\]$/s.exec(type) ?? [];
+  if (!inside) return dtype ?? type;
+  const shape = /^[\d, ]+$/.test(inside) ? extents(type) : `[${inside}]`;
+  return dtype === DEFAULT ? shape : `${dtype} ${shape}`;
 }
 
 /** The tensor that an edge of a graph carries. @param {Scene["graph"]["edges"]} edges @param {number} e */

@@ -56,7 +56,7 @@ test("a tensor has its readers, its size, its range and its life", () => {
 });
 
 test("labels say a tensor's type once, and cover nothing", async () => {
-  assert.deepEqual(["float32[1, 8]", "int8[1, 8]", "float32[]", "sequence"].map(labelOf), ["1x8", "int8 1x8", "1 number", "sequence"]);
+  assert.deepEqual(["float32[1, 8]", "int8[1, 8]", "float32[n, 8]", "bool[]", "sequence"].map(labelOf), ["1x8", "int8 1x8", "[n, 8]", "bool", "sequence"]);
   const graph = model();
   for (const sideways of [false, true]) {
     const scene = await sceneOf(graph, scopesOf(graph), new Set(), sideways);

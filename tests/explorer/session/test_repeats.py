@@ -69,6 +69,14 @@ def test_blocks_are_named_by_the_operators_with_the_most_work():
     assert groups(repeated_blocks(labels, inputs, work))[1] == "2 x c, d, e/c, d, e 1"
 
 
+def test_the_shortest_blocks_repeat_not_the_stages_that_have_them():
+    stage = ["conv clip CONV", *["conv clip conv ADD"] * 3]
+    scopes = repeated_blocks(*network("stem", *stage, *stage, "pool"))
+    outer = {scope.partition("/")[0] for scope in scopes}
+    assert {"3 x conv, clip, add", "3 x conv, clip, add #2"} <= outer
+    assert not any(name.startswith("2 x") for name in outer)
+
+
 def test_equal_names_are_told_apart():
     blocks = ["conv clip conv ADD"] * 2
     scopes = repeated_blocks(*network("stem", *blocks, "pool", "norm", "tanh", *blocks))
