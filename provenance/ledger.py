@@ -27,7 +27,7 @@ LayerValue: TypeAlias = tuple[LocationAttr, int]
 
 
 class LayerFacts(NamedTuple):
-    """What the source says of a layer."""
+    """The parts of a layer in its source."""
 
     inputs: tuple[tuple[str, LocationAttr, str], ...]
     """Of each input its role, `filter` (empty: it has none), its leaf and its name."""

@@ -20,7 +20,7 @@ _NAMED = 0.2
 
 
 class Read(NamedTuple):
-    """What a box reads."""
+    """An input of a box."""
 
     source: int
     """The box that gives it."""
