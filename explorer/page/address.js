@@ -62,7 +62,7 @@ export function readAddress(hash, model) {
     values.pins = [pins[0] ?? null, pins[1] ?? null];
   }
   if (index(kept.program, programs.length) && kept.program >= 0) values.program = kept.program;
-  if (["off", "time", "flops", "bytes"].includes(kept.heat)) values.heat = kept.heat;
+  if (["off", "time", "flops", "bytes", "change"].includes(kept.heat)) values.heat = kept.heat;
   if (["auto", "light", "dark"].includes(kept.theme)) values.theme = kept.theme;
   if (typeof kept.dock === "string") values.dock = kept.dock;
   if (kept.dockShare > 0 && kept.dockShare < 1) values.dockShare = kept.dockShare;

@@ -488,12 +488,41 @@ export interface ComparedLayer {
   bytes: [number, number];
   /** Largest difference between the values, where both have them; else -1.0. */
   error: number;
+  /** What makes the two one layer: their name; else a guess, by position between layers that match, or by shapes. */
+  matched: "" | "name" | "position" | "shape";
+  /** What is other about its code: fusion, schedule, loops; "" if nothing is, or nobody can tell. */
+  reason: string;
+}
+
+/** The first step at which two compilations differ. */
+export interface Departure {
+  /** The pass, or another step: `imported`, `scheduled`. */
+  name: string;
+  level: string;
+  /** The session in which the step changed something. */
+  side: "both" | "here" | "there";
+  about: string;
+  /** The first layer that it treats otherwise. */
+  layer: number;
+  /** The stage after it; for a step of the other session the last stage that both have. */
+  stage: number;
+  /** The first lines that differ, of this session. */
+  here: string[];
+  there: string[];
 }
 
 /** Another session beside this one, the largest difference first. */
 export interface Comparison {
   other: MadeBy;
   layers: ComparedLayer[];
+  /** CPU seconds per run of all kernels. */
+  seconds: [number, number];
+  /** Seconds by which the two may differ by chance; -1.0 if unknown. */
+  noise: number;
+  headline: string;
+  /** A sentence where few layers have a common name. */
+  doubt: string;
+  departure: Departure | null;
 }
 
 /** The document. */

@@ -12,12 +12,15 @@ const HEATS = [
   ["time", "heat: time"],
   ["flops", "heat: FLOPs"],
   ["bytes", "heat: bytes"],
+  ["change", "heat: change"],
 ];
 
 /** @param {App} app @param {HTMLElement} element */
 export function showHeader(app, element) {
   const { model, state } = app;
-  const { made_by: made, programs, times } = model.document;
+  const { made_by: made, programs, times, comparison } = model.document;
+  /** @param {Heat} value */
+  const unknown = (value) => (value === "time" && times.length === 0) || (value === "change" && comparison === null);
   const programList = h(
     "select",
     {
@@ -37,8 +40,9 @@ export function showHeader(app, element) {
       "data-test": "heat",
       onchange: () => state.set({ heat: /** @type {Heat} */ (heat.value) }),
     },
-    ...HEATS.map(([value, title]) => h("option", { value, disabled: value === "time" && times.length === 0 }, title)),
+    ...HEATS.map(([value, title]) => h("option", { value, disabled: unknown(value) }, title)),
   );
+  const legend = h("span", { class: "legend", "data-test": "heat-legend" }, h("i", { class: "slower" }), "slower ", h("i", { class: "faster" }), "faster than the other session");
   const facts = h("button", {
     type: "button",
     class: "facts",
@@ -62,8 +66,10 @@ export function showHeader(app, element) {
     h("span", { class: "space" }),
     search,
     heat,
+    legend,
     theme,
     help,
+    comparison && h("button", { type: "button", class: "headline", "data-test": "headline", title: "compare", onclick: () => app.openDock("compare") }, comparison.headline),
   );
 
   function update() {
@@ -81,6 +87,7 @@ export function showHeader(app, element) {
     if (made.notes.length > 0) facts.append(" · ", count(made.notes.length, "note"));
     programList.value = String(program);
     heat.value = state.get("heat");
+    legend.hidden = heat.value !== "change";
   }
   state.on(["program", "heat"], update);
   update();

@@ -21,7 +21,7 @@ const cache = new WeakMap();
  * @returns {LineHeat | null}
  */
 export function heatOfLines(model, heat, stage, call) {
-  if (heat === "off") return null;
+  if (heat === "off" || heat === "change") return null;
   const known = cache.get(model) ?? new Map();
   cache.set(model, known);
   const key = `${heat} ${stage} ${call}`;

@@ -12,7 +12,7 @@ import { toggleTheme } from "whence/theme";
 /** @typedef {import("whence/types").Heat} Heat */
 
 /** @type {Heat[]} */
-const HEATS = ["off", "time", "flops", "bytes"];
+const HEATS = ["off", "time", "flops", "bytes", "change"];
 
 /** @param {App} app */
 export function shellActions(app) {
@@ -100,11 +100,11 @@ function page(app) {
   return [
     {
       id: "heat",
-      title: "Other heat: time, FLOPs, bytes or none",
+      title: "Other heat: time, FLOPs, bytes, change or none",
       key: "t",
       run: () => {
-        const timed = app.model.document.times.length > 0;
-        const heats = HEATS.filter((heat) => heat !== "time" || timed);
+        const { times, comparison } = app.model.document;
+        const heats = HEATS.filter((heat) => (heat !== "time" || times.length > 0) && (heat !== "change" || comparison !== null));
         const heat = heats[(heats.indexOf(state.get("heat")) + 1) % heats.length] ?? "off";
         state.set({ heat });
         app.announce(`Heat: ${heat}`);

@@ -100,7 +100,7 @@ export interface Pane {
   grow: number;
 }
 
-export type Heat = "off" | "time" | "flops" | "bytes";
+export type Heat = "off" | "time" | "flops" | "bytes" | "change";
 export type Slot = 0 | 1;
 
 export interface Values {

@@ -6,12 +6,15 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import quantiles
 from typing import TypeAlias
 
+from .alignment import Match, aligned, doubt
+from .departure import departure
 from .document import ComparedLayer, Comparison, Session, Tensors
+from .reasons import LayerCalls, headline, reason
 from .text import column
 
-_NO_LAYER = -1
 _Values: TypeAlias = tuple[str, list[int], list[float], tuple[int, int]]
 """The identity of a tensor: inputs of the run, shape, some values, and the number of non-finite ones."""
 
@@ -19,59 +22,46 @@ _Values: TypeAlias = tuple[str, list[int], list[float], tuple[int, int]]
 def compare_sessions(a: Session, b: Session) -> Comparison:
     """Compare two sessions, of one model compiled in two ways or of two versions of it; the largest difference first.
 
-    Layers of one name are the same; of the others those of one operator that stand at the same place between them.
     Differences are those of time, where both were measured, else of instructions. What one side lacks counts in full.
     """
     first, second = _Side.of(a), _Side.of(b)
-    compared = [_compared(first, second, *pair) for pair in _aligned(a, b)]
+    matches = aligned(a, b)
+    compared = [_compared(first, second, match) for match in matches]
     timed = bool(a.times) and bool(b.times)
 
     def order(layer: ComparedLayer) -> tuple[float, int, str]:
         seconds = abs(_least(layer.seconds[0]) - _least(layer.seconds[1])) if timed else 0.0
         return -seconds, -abs(int(_least(layer.instructions[0]) - _least(layer.instructions[1]))), layer.name
 
-    return Comparison(b.made_by, sorted(compared, key=order))
+    comparison = Comparison(b.made_by, sorted(compared, key=order), (_total(a), _total(b)), _noise(a, b))
+    comparison.doubt = doubt(a, b, matches)
+    comparison.departure = departure(a, b, {match.second: match.first for match in matches if match.second >= 0})
+    comparison.headline = headline(comparison)
+    return comparison
+
+
+def _total(session: Session) -> float:
+    """CPU seconds per run of all kernels; -1.0 where they were not measured."""
+    return sum(sum(times.calls) for times in session.times) if session.times else -1.0
+
+
+def _noise(*sessions: Session) -> float:
+    """Seconds by which totals may differ by chance; -1.0 where runs of one session were not timed one by one.
+
+    Each program adds half the distance between the quartiles of its runs, as a part of their median.
+    """
+    measured = [times for session in sessions for times in session.times]
+    if not all(session.times for session in sessions) or any(len(times.walls) < 2 for times in measured):
+        return -1.0
+    noise = 0.0
+    for times in measured:
+        low, middle, high = quantiles(times.walls, n=4, method="inclusive")
+        noise += (high - low) / 2 / (middle or 1.0) * sum(times.calls)
+    return noise
 
 
 def _least(number: float) -> float:
     return max(number, 0)
-
-
-def layer_rows(session: Session) -> list[int]:
-    """Return the rows of layers, in the order of their sources; tensors belong to theirs."""
-    layers = session.layers
-    rows = [row for row, owner in enumerate(layers.owner) if owner == row and layers.kind[row] in ("layer", "unknown")]
-    return sorted(rows, key=lambda row: (layers.source[row], layers.ordinal[row], row))
-
-
-def _aligned(a: Session, b: Session) -> list[tuple[int, int]]:
-    """Pairs of rows, -1 for what the other session lacks."""
-    names = _rows_by_name(a), _rows_by_name(b)
-    pairs = [(row, names[1][name]) for name, row in names[0].items() if name in names[1]]
-    first, second = _places(a, {row for row, _ in pairs}), _places(b, {row for _, row in pairs})
-    pairs += [(row, second.pop(key, _NO_LAYER)) for key, row in first.items()]
-    return pairs + [(_NO_LAYER, row) for row in second.values()]
-
-
-def _rows_by_name(session: Session) -> dict[str, int]:
-    """Return the first layer of each name."""
-    names = session.layers.name
-    return {names[row]: row for row in reversed(layer_rows(session)) if names[row]}
-
-
-def _places(session: Session, aligned: set[int]) -> dict[tuple[str, str, int], int]:
-    """Place of a layer that no name aligns -> its row: the aligned layer before it, its operator, and its number."""
-    places: dict[tuple[str, str, int], int] = {}
-    numbers: Counter[tuple[str, str]] = Counter()
-    before, layers = "", session.layers
-    for row in layer_rows(session):
-        if row in aligned:
-            before = layers.name[row]
-            continue
-        key = before, layers.type[row]
-        places[*key, numbers[key]] = row
-        numbers[key] += 1
-    return places
 
 
 @dataclass
@@ -83,6 +73,7 @@ class _Side:
     instructions: Counter[int]
     bytes: Counter[int]
     tensors: dict[int, list[_Values]]
+    calls: LayerCalls
 
     @staticmethod
     def of(session: Session) -> _Side:
@@ -98,7 +89,7 @@ class _Side:
                 if row >= 0:
                     tensors.setdefault(owner[row], []).append(_values(table, number))
         code = code_of_layers(session)
-        return _Side(session, seconds, code.instructions, code.bytes, tensors)
+        return _Side(session, seconds, code.instructions, code.bytes, tensors, LayerCalls(session))
 
     def numbers(self, row: int) -> tuple[float, int, int]:
         """Seconds, instructions and bytes of a layer."""
@@ -156,7 +147,8 @@ def code_of_layers(session: Session) -> LayerCode:
     return LayerCode(instructions, certain, Counter({row: round(count) for row, count in size.items()}))
 
 
-def _compared(first: _Side, second: _Side, row: int, other: int) -> ComparedLayer:
+def _compared(first: _Side, second: _Side, match: Match) -> ComparedLayer:
+    row, other = match.first, match.second
     name = first.session.layers.name[row] if row >= 0 else second.session.layers.name[other]
     a, b = first.numbers(row), second.numbers(other)
     error = _error(first.tensors.get(row, []), second.tensors.get(other, []))
@@ -168,6 +160,8 @@ def _compared(first: _Side, second: _Side, row: int, other: int) -> ComparedLaye
         instructions=(a[1], b[1]),
         bytes=(a[2], b[2]),
         error=error,
+        matched=match.how,
+        reason=reason(first.calls, second.calls, row, other) if match.how else "",
     )
 
 

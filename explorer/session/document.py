@@ -17,6 +17,8 @@ from ...support.codec import Codec, whole
 from .bounds import Knobs as Knobs
 from .bounds import Roof as Roof
 from .bounds import Term as Term
+from .compared_layers import ComparedLayer as ComparedLayer
+from .compared_layers import Departure as Departure
 from .films import Edit as Edit
 from .films import Schedule as Schedule
 from .ranges import (
@@ -451,27 +453,19 @@ class Tensors(Columns):
 
 
 @dataclass
-class ComparedLayer:
-    """A layer in two sessions; -1 and -1.0 on the side that lacks it."""
-
-    name: str
-    first: LayerOrNone
-    second: CountOrNone
-    """Rows of the layer in both sessions."""
-    seconds: tuple[AmountOrNone, AmountOrNone]
-    instructions: tuple[CountOrNone, CountOrNone]
-    bytes: tuple[CountOrNone, CountOrNone]
-    """The bytes of machine code."""
-    error: AmountOrNone
-    """Largest difference between the values, where both have them; else -1.0."""
-
-
-@dataclass
 class Comparison:
     """Another session beside this one, the largest difference first."""
 
     other: MadeBy
     layers: list[ComparedLayer]
+    seconds: tuple[AmountOrNone, AmountOrNone] = (-1.0, -1.0)
+    """CPU seconds per run of all kernels."""
+    noise: AmountOrNone = -1.0
+    """Seconds by which the two may differ by chance; -1.0 if unknown."""
+    headline: str = ""
+    doubt: str = ""
+    """A sentence where few layers have a common name."""
+    departure: Departure | None = None
 
 
 @dataclass

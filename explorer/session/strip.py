@@ -17,6 +17,7 @@ from typing import Any, Literal, cast, get_origin
 from ...support.names import shown
 from .document import DOCUMENT, Session
 from .ranges import kinds
+from .reasons import headline
 from .text import column
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -47,7 +48,9 @@ _CHOICES = {path for path, kind in kinds(Session) if get_origin(kind) is Literal
 _PATHS = {"passes[].source", "events.pattern_at[]", "schedules[].frames[].at"}
 """The fields that say where something is written; what is outside of Whence is secret."""
 _OURS = re.compile(r"(?:passes|lowering|te|dialects|provenance|frontends|planning)/")
-_EMPTY = {"made_by.sha256", "tensors[].inputs", "tensors[].reference"}
+_EMPTY = {"made_by.sha256", "tensors[].inputs", "tensors[].reference", "comparison.headline"}
+_SOURCES = {"stages[].body.edits", "layers.code[]", "comparison.departure.here", "comparison.departure.there"}
+"""The lists of lines that are left out here."""
 _PREFIX = "tvmgen_"
 """Symbols of kernels and of what belongs to one begin so."""
 _FEWEST = 3
@@ -69,6 +72,8 @@ def stripped(session: Session) -> Session:
             lines = (line(_LIST.sub("[..]", text)) for _, _, texts in edits for text in texts)
         body.edits = [(first, removed, [next(lines) for _ in texts]) for first, removed, texts in edits]
     made_by = replace(result.made_by, command=f"whence explore {result.made_by.model}")
+    if (compared := result.comparison) is not None:
+        result.comparison = replace(compared, headline=headline(compared))
     tensors = [replace(of, sample=[[] for _ in of.sample]) for of in result.tensors]
     return replace(result, made_by=made_by, tensors=tensors)
 
@@ -179,9 +184,7 @@ class _Veil:
         if isinstance(value, dict):
             items = cast("dict[str, Any]", value).items()
             return {key: self.value(item, f"{path}.{key}".removeprefix(".")) for key, item in items}
-        if path == "stages[].body.edits":
-            return []
-        if path == "layers.code[]":
+        if path in _SOURCES:
             return []
         if path == "layers.name":
             rows = zip(cast("list[str]", value), self._session.layers.kind, strict=True)

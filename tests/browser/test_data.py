@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,16 @@ _LOOKS: dict[str, dict[str, object]] = {
     "forced colours": {"forced_colors": "active"},
     "200 %": {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2},
 }
+_HUES = """(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const counts = { slower: 0, faster: 0 };
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i] > data[i + 2] + 100) counts.slower++;
+    if (data[i + 2] > data[i] + 100) counts.faster++;
+  }
+  return counts;
+}"""
+"""How many pixels of a canvas are of the hue of slower, and of faster layers."""
 
 
 def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
@@ -140,6 +151,10 @@ def test_the_first_layer_that_departs_is_at_the_top(page: Page, shown: Session):
 def test_the_largest_difference_is_first(page: Page, shown: Session):
     page.locator("[data-test=dock-compare]").click()
     assert shown.comparison is not None
+    assert shown.comparison.noise > 0
+    assert shown.comparison.headline
+    for place in ("headline", "compare-headline"):
+        assert page.locator(f"[data-test={place}]").text_content() == shown.comparison.headline
     names = page.locator("[data-test=compare-table] tbody tr td:first-child").all_text_contents()
     assert names == [layer.name for layer in shown.comparison.layers]
     gaps = [abs(layer.seconds[0] - layer.seconds[1]) for layer in shown.comparison.layers]
@@ -148,6 +163,37 @@ def test_the_largest_difference_is_first(page: Page, shown: Session):
     assert names[0] in pinned(page)
     page.get_by_role("button", name="layer", exact=True).click()
     assert page.locator("[data-test=compare-table] tbody tr td:first-child").all_text_contents() == sorted(names)
+
+
+def test_the_first_difference_leads_to_what_its_pass_changed(page: Page, shown: Session):
+    assert shown.comparison is not None
+    first = shown.comparison.departure
+    assert first is not None
+    assert first.side == "here"
+    page.locator("[data-test=headline]").click()
+    link = page.locator("[data-test=departure]")
+    assert link.text_content() == f"{first.level} {first.name}"
+    link.click()
+    pane = page.evaluate("whence.app.state.get('panes').find((pane) => pane.level === 'diff')")
+    assert (pane["from"], pane["stage"]) == (shown.stages[first.stage].before, first.stage)
+
+
+def test_the_graph_shows_what_is_slower_and_what_is_faster(page: Page, tmp_path: Path):
+    document = session()
+    assert document.comparison is not None
+    seconds = {"conv1": (2.0, 1.0), "conv2": (1.0, 2.0)}
+    layers = [replace(layer, seconds=seconds.get(layer.name, (1.0, 1.0))) for layer in document.comparison.layers]
+    document.comparison = replace(document.comparison, layers=layers)
+    write_report(document, tmp_path / "changed.html")
+    page.goto((tmp_path / "changed.html").as_uri())
+    page.locator("[data-row]").first.wait_for()
+    assert page.locator("[data-test=heat-legend]").is_hidden()
+    page.locator("[data-test=heat]").select_option("change")
+    assert "slower" in (page.locator("[data-test=heat-legend]").text_content() or "")
+    page.locator("[data-test=graph][data-heat=change]").first.wait_for()
+    canvas = page.locator("canvas.graph-canvas").first
+    counts = canvas.evaluate(_HUES)
+    assert all(counts.values()), counts
 
 
 def test_pictures_of_the_docks(page: Page, shown: Session, picture: Callable[[str], None]):

@@ -203,7 +203,8 @@ def small_session() -> d.Session:
         [1e-4, 1e-4],
         [0.0, 0.25],
     )
-    compared = d.ComparedLayer("block/conv1", 0, 0, (0.0015, 0.003), (2, 4), (16, 32), -1.0)
+    compared = d.ComparedLayer("block/conv1", 0, 0, (0.0015, 0.003), (2, 4), (16, 32), -1.0, "name", "other loops")
+    departs = d.Departure("fuse-ops", "relay", "both", "ran as fuse-ops, and as fuse-ops{n=1}", 0, 2, ["a"], ["b"])
     session = d.Session(
         d.VERSION,
         made_by,
@@ -223,7 +224,7 @@ def small_session() -> d.Session:
         [times],
         [memory],
         [tensors],
-        d.Comparison(made_by, [compared]),
+        d.Comparison(made_by, [compared], (0.003, 0.004), 0.0005, "25.0 % faster.", "", departs),
     )
     add_leads(session, {})
     return session

@@ -1,14 +1,18 @@
-// This session beside another, layer by layer, the largest difference first.
+// This session beside another: a headline, the first step that differs, and layers, the largest difference first.
 
 import { perProgram, sentence } from "whence/data/program";
 import { RowTable } from "whence/data/table";
 import { short } from "whence/data/words";
+import { openDifference } from "whence/diff/open";
 import { h } from "whence/dom";
-import { count, duration } from "whence/words";
+import { count } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/document").ComparedLayer} Layer */
 /** @typedef {import("whence/document").Comparison} Comparison */
+/** @typedef {import("whence/document").Departure} Departure */
+
+const UNITS = /** @type {const} */ ([[1, "s"], [1e3, "ms"], [1e6, "µs"]]);
 
 /** @type {import("whence/types").Dock} */
 export const compareDock = {
@@ -21,7 +25,13 @@ export const compareDock = {
     return perProgram(app, element, {
       name: "compare",
       items,
-      parts: (item) => [sentence(facts(app, item.comparison), { "data-test": "compare-facts" }), table(app, item.comparison)],
+      parts: ({ comparison: shown }) => [
+        sentence(shown.headline, { class: "data-facts headline", "data-test": "compare-headline" }),
+        ...(shown.doubt ? [sentence(shown.doubt, { "data-test": "compare-doubt" })] : []),
+        sentence(facts(app, shown), { "data-test": "compare-facts" }),
+        ...(shown.departure ? [{ element: departure(app, shown.departure) }] : []),
+        table(app, shown),
+      ],
     });
   },
 };
@@ -31,64 +41,62 @@ function origin({ model, target, opt_level: level, cpu, whence }) {
   return `${model} at level ${level} for ${target} on ${cpu}, whence ${whence}`;
 }
 
-/**
- * @param {App} app
- * @param {Comparison} comparison
- */
+/** @param {App} app @param {Comparison} comparison */
 function facts(app, { other, layers }) {
-  const totals = [0, 1].map((side) => layers.reduce((sum, { seconds }) => sum + Math.max(0, seconds[side] ?? 0), 0));
   const alone = layers.filter(({ first, second }) => first < 0 || second < 0).length;
-  const [a = 0, b = 0] = totals;
-  const timed = a > 0 && b > 0 ? ` Layers take ${duration(a)} in A and ${duration(b)} in B, ${(b / a).toFixed(2)} times as long.` : "";
-  return `A: ${origin(app.model.document.made_by)}. B: ${origin(other)}.${timed}${alone > 0 ? ` ${count(alone, "layer")} in one of them only.` : ""}`;
+  return `This: ${origin(app.model.document.made_by)}. Other: ${origin(other)}.${alone > 0 ? ` ${count(alone, "layer")} in one of them only.` : ""}`;
+}
+
+/** The first step that differs, with a link to what it changed. @param {App} app @param {Departure} first */
+function departure(app, { name, level, side, about, layer, stage, here, there }) {
+  const before = app.model.document.stages[stage]?.before ?? -1;
+  const show = () => (side !== "there" && before >= 0 ? openDifference(app, before, stage) : app.open(stage));
+  const step = h("button", { type: "button", class: "link", "data-test": "departure", disabled: stage < 0, onclick: show }, `${level} ${name}`);
+  const owner = layer >= 0 && h("button", { type: "button", class: "link", onclick: () => app.pin([layer]) }, app.model.layerName(layer));
+  const lines = [here.map((line) => `here   ${line.trim()}`), there.map((line) => `there  ${line.trim()}`)].flat();
+  return h("div", { class: "data-facts departure" }, h("p", {}, "First difference: ", step, ` ${about}`, owner && ", layer ", owner, "."), h("pre", {}, lines.join("\n")));
 }
 
 /** @param {readonly number[]} pair */
-function gap([a = -1, b = -1]) {
-  return a < 0 && b < 0 ? 0 : Math.max(b, 0) - Math.max(a, 0);
+function gap([here = -1, there = -1]) {
+  return here < 0 && there < 0 ? 0 : Math.max(here, 0) - Math.max(there, 0);
 }
 
-/**
- * @param {App} app
- * @param {Comparison} comparison
- */
+/** @param {App} app @param {Comparison} comparison */
 function table(app, { layers }) {
-  const timed = layers.some(({ seconds: [a, b] }) => a >= 0 || b >= 0);
+  const longest = layers.reduce((most, { seconds }) => Math.max(most, ...seconds), -1);
+  const [scale, unit] = UNITS.find(([per]) => longest * per >= 1) ?? UNITS[2];
   /** @type {(seconds: number) => string} */
-  const time = (seconds) => (seconds < 0 ? "" : duration(seconds));
+  const time = (seconds) => (seconds < 0 ? "" : (seconds * scale).toFixed(3));
   /** @type {(number: number) => string} */
   const whole = (number) => (number < 0 ? "" : number.toLocaleString("en"));
   /** @type {(value: number, text: string) => import("whence/dom").Child} */
   const signed = (value, text) => h("span", { class: value > 0 ? "worse" : value < 0 ? "better" : "dim" }, `${value > 0 ? "+" : value < 0 ? "−" : ""}${text}`);
-  /** @type {import("whence/data/table").Column<Layer>[]} */
-  const columns = [
-    {
-      title: "layer",
-      cell: ({ name, first, second }) => [name, first < 0 ? h("em", {}, " only in B") : second < 0 ? h("em", {}, " only in A") : null],
-      key: ({ name }) => name,
-    },
+  /** @type {(title: string, about: string, pick: (row: Layer) => readonly [number, number], text: (value: number) => string) => import("whence/data/table").Column<Layer>[]} */
+  const three = (title, about, pick, text) => [
+    { title, about: `${about} of this session`, cell: (row) => text(pick(row)[0]), key: (row) => pick(row)[0], number: true },
+    { title: "other", about: `${about} of the other session`, cell: (row) => text(pick(row)[1]), key: (row) => pick(row)[1], number: true },
+    { title: "±", about: `${about}: this less the other`, cell: (row) => signed(gap(pick(row)), text(Math.abs(gap(pick(row))))), key: (row) => Math.abs(gap(pick(row))), number: true },
   ];
-  if (timed) {
-    columns.push(
-      { title: "time A", cell: ({ seconds }) => time(seconds[0]), key: ({ seconds }) => seconds[0], number: true },
-      { title: "time B", cell: ({ seconds }) => time(seconds[1]), key: ({ seconds }) => seconds[1], number: true },
-      { title: "difference", cell: ({ seconds }) => signed(gap(seconds), duration(Math.abs(gap(seconds)))), key: ({ seconds }) => Math.abs(gap(seconds)), number: true },
-      { title: "ratio", cell: ({ seconds: [a, b] }) => (a > 0 && b > 0 ? `${(b / a).toFixed(2)} ×` : ""), key: ({ seconds: [a, b] }) => (a > 0 && b > 0 ? b / a : 0), number: true },
-    );
-  }
-  columns.push(
-    { title: "instructions A", cell: (row) => whole(row.instructions[0]), key: (row) => row.instructions[0], number: true },
-    { title: "B", about: "instructions in B", cell: (row) => whole(row.instructions[1]), key: (row) => row.instructions[1], number: true },
-    { title: "more", about: "instructions in B less those in A", cell: (row) => signed(gap(row.instructions), whole(Math.abs(gap(row.instructions)))), key: (row) => Math.abs(gap(row.instructions)), number: true },
-    { title: "bytes A", cell: (row) => whole(row.bytes[0]), key: (row) => row.bytes[0], number: true },
-    { title: "bytes B", cell: (row) => whole(row.bytes[1]), key: (row) => row.bytes[1], number: true },
-    { title: "error", about: "largest difference between values of both", cell: ({ error }) => (error < 0 ? "" : short(error)), key: ({ error }) => error, number: true },
-  );
   return new RowTable(app, {
     name: "compare-table",
-    caption: timed ? "Layers, the largest difference of time first" : "Layers, the largest difference of instructions first",
+    caption: longest >= 0 ? "Layers, the largest difference of time first" : "Layers, the largest difference of instructions first",
     rows: layers,
     layers: ({ first }) => (first >= 0 ? [first] : []),
-    columns,
+    columns: [
+      { title: "layer", cell: ({ name }) => name, key: ({ name }) => name },
+      { title: "match", about: "what makes the two one layer", cell: match, key: (row) => String(match(row)) },
+      ...(longest < 0 ? [] : three(`time, ${unit}`, "time", ({ seconds }) => seconds, time)),
+      ...three("instructions", "instructions", ({ instructions }) => instructions, whole),
+      ...three("bytes", "bytes of code", ({ bytes }) => bytes, whole),
+      { title: "error", about: "largest difference between values of both", cell: ({ error }) => (error < 0 ? "" : short(error)), key: ({ error }) => error, number: true },
+      { title: "code", about: "what is other about its code", cell: ({ reason }) => reason, key: ({ reason }) => reason },
+    ],
   });
+}
+
+/** @param {Layer} layer */
+function match({ first, second, matched }) {
+  if (first < 0 || second < 0) return first < 0 ? "only in the other" : "only here";
+  return matched === "name" ? "name" : `guessed by ${matched}`;
 }

@@ -1,4 +1,4 @@
-// Heat of a graph: the share of each node in time, operations or bytes.
+// Heat of a graph: the share of each node in time, operations or bytes, or its change against another session.
 
 import { programCalls, weightOfLayers } from "whence/heat";
 
@@ -15,6 +15,7 @@ import { programCalls, weightOfLayers } from "whence/heat";
 export function weightOfNodes(model, graph, heat) {
   const { nodes, level, program } = graph;
   if (heat === "off") return null;
+  if (heat === "change") return changeOfNodes(model, graph);
   if (heat !== "time") return some(Float64Array.from(nodes[heat]));
   const { times, sets } = model.document;
   if (level === "calls") {
@@ -30,7 +31,34 @@ export function weightOfNodes(model, graph, heat) {
 
 /** @param {Float64Array} weights */
 function some(weights) {
-  return weights.some((weight) => weight > 0) ? weights : null;
+  return weights.some((weight) => weight !== 0) ? weights : null;
+}
+
+/**
+ * Return how much slower (below 0: faster) each node is than in the other session: seconds of its layers, or where these
+ * were not measured instructions. A call has of each layer the part that it has of its time.
+ * @param {SessionModel} model @param {Graph} graph
+ */
+function changeOfNodes(model, { nodes, level, program }) {
+  const { comparison, layers, sets, times } = model.document;
+  if (!comparison) return null;
+  const timed = comparison.layers.some(({ seconds: [a, b] }) => a >= 0 && b >= 0);
+  const changes = new Float64Array(layers.name.length);
+  for (const { first, seconds, instructions } of comparison.layers) {
+    const [here, there] = timed ? seconds : instructions;
+    if (first >= 0 && here >= 0 && there >= 0) changes[first] = here - there;
+  }
+  if (level === "calls") {
+    const run = times.find((candidate) => candidate.program === program);
+    const whole = weightOfLayers(model, "time");
+    if (!run || !whole) return null;
+    /** @type {(parts: [number, number][]) => number} */
+    const change = (parts) => parts.reduce((sum, [row, seconds]) => sum + (row >= 0 && whole[row] > 0 ? (changes[row] * seconds) / whole[row] : 0), 0);
+    const calls = new Map(programCalls(model, program).map((call, position) => [call, change(run.parts[position] ?? [])]));
+    return some(Float64Array.from(nodes.call, (call) => calls.get(call) ?? 0));
+  }
+  const sums = nodes.set.map((set, node) => (nodes.kind[node] === "node" ? (sets[set] ?? []).reduce((sum, row) => sum + changes[row], 0) : 0));
+  return some(Float64Array.from(sums));
 }
 
 /**

@@ -13,7 +13,7 @@ import { callOf } from "whence/navigate";
  * @property {Set<number>} kin
  * @property {Set<number>} same the items with nodes of the operator that is lit up
  * @property {string} tensor the tensor whose edges are lit up, "" for none
- * @property {((k: number) => number) | null} heat 0 to 1
+ * @property {((k: number) => number) | null} heat 0 to 1; of a change -1 (faster) to 1 (slower)
  */
 
 /** @type {Lit} */
@@ -36,7 +36,7 @@ export function litOf({ state, model }, scene, label, edge) {
   };
   const weights = weightOfNodes(model, scene.graph, state.get("heat"));
   const heats = weights && weightOfItems(scene, weights);
-  const most = heats?.reduce((a, b) => Math.max(a, b), 0) ?? 0;
+  const most = heats?.reduce((a, b) => Math.max(a, Math.abs(b)), 0) ?? 0;
   return {
     pins: state.get("pins").map((pin) => items(pin?.rows)),
     same: new Set(label ? scene.graph.nodes.label.flatMap((own, node) => (own === label && scene.shows[node] >= 0 ? [scene.shows[node]] : [])) : []),

@@ -14,7 +14,7 @@ const READABLE = 0.42;
 const SHAPES = 0.2;
 const MOST_EDGES = 4000;
 const MOST_BOXES = 8000;
-const NAMES = [...KINDS, "body", "text", "muted", "edge", "border", "canvas", "header-text", "pin-a", "pin-b", "kin", "same", "tensor", "cursor", "hot"];
+const NAMES = [...KINDS, "body", "text", "muted", "edge", "border", "canvas", "header-text", "pin-a", "pin-b", "kin", "same", "tensor", "cursor", "hot", "cold"];
 
 /** Return the colours of the theme, `--graph-..` of an element. @param {Element} element @returns {Colours} */
 export function coloursOf(element) {
@@ -128,9 +128,9 @@ function blocks(context, scene, items, colours, lit) {
     for (const k of list) fill(context, scene, k);
   }
   if (!lit.heat) return;
-  context.fillStyle = colours.hot;
   for (const k of items) {
-    context.globalAlpha = lit.heat(k);
+    context.fillStyle = lit.heat(k) < 0 ? colours.cold : colours.hot;
+    context.globalAlpha = Math.abs(lit.heat(k));
     fill(context, scene, k);
   }
   context.globalAlpha = 1;
@@ -152,8 +152,8 @@ function box(context, scene, k, zoom, colours, lit) {
   context.fillStyle = colours.body;
   context.fill();
   if (lit.heat) {
-    context.globalAlpha = lit.heat(k) * 0.85;
-    context.fillStyle = colours.hot;
+    context.globalAlpha = Math.abs(lit.heat(k)) * 0.85;
+    context.fillStyle = lit.heat(k) < 0 ? colours.cold : colours.hot;
     context.fill();
     context.globalAlpha = 1;
   }

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 
 from ..document import Session
 from .choice import Choice
+from .compared import compare
 from .film import schedule
 from .history import lineage, where, why
-from .measured import compare, lines, memory, tensors, timeline, times
+from .measured import lines, memory, tensors, timeline, times
 from .model import model
 from .overview import kernels, lost, passes, summary
 from .query import query

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....support.names import shown
-from ...report import count, seconds, table
+from ...report import seconds, table
 from ..document import Session, Tensors
 from ..text import layers_of_lines, text_of_stage
 from .choice import Choice, kernel_of, missing, names_of
@@ -140,28 +140,3 @@ def _tensor(session: Session, data: Tensors, n: int, departs: bool) -> tuple[str
 def _gap(gap: float, step: float) -> str:
     """Return a difference as text, of quantised tensors in steps of their scale."""
     return f"{gap / step:.3g} steps" if step else f"{gap:.3g}"
-
-
-def compare(session: Session, choice: Choice) -> str:
-    """Layers of this and another session side by side, the largest difference first."""
-    other = session.comparison
-    if other is None:
-        raise missing(session, "a comparison")
-    rows = [
-        (
-            layer.name,
-            *(seconds(value) if value >= 0 else "" for value in layer.seconds),
-            f"{layer.seconds[1] - layer.seconds[0]:+.3g} s" if min(layer.seconds) >= 0 else "",
-            *(str(value) if value >= 0 else "" for value in (*layer.instructions, *layer.bytes)),
-            f"{layer.error:.3g}" if layer.error >= 0 else "",
-            "" if min(layer.first, layer.second) >= 0 else "here alone" if layer.first >= 0 else "there alone",
-        )
-        for layer in other.layers
-    ]
-    header = ("layer", "time", "other", "difference", "instructions", "other", "bytes", "other", "error", "")
-    origin = session.made_by
-    first, second = (f"{each.model}, {each.target}, -O{each.opt_level}" for each in (origin, other.other))
-    title = shown(f"this: {first}; other: {second}")
-    cut = rows if choice.full else rows[:_TOP]
-    more = f"\n  and {count(len(rows) - len(cut), 'more layer')}" if len(cut) < len(rows) else ""
-    return f"{title}\n{table(cut, header)}{more}"

@@ -14,6 +14,7 @@ from whence.cli.explore_views import add_views, check_views, print_view, write_e
 from whence.cli.inputs import add_inputs, add_sizes, inputs_of, named_sizes
 from whence.cli.options import TARGET, Subparsers, amount, command, new_file, opt_level, whole
 from whence.reading.models import model_path
+from whence.support.names import shown as shown_text
 
 if TYPE_CHECKING:
     from whence.explorer.references import References
@@ -134,6 +135,8 @@ def _explore(args: argparse.Namespace) -> int:
         from whence.explorer.report_file import write_report
 
         write_report(session, args.report)
+        if session.comparison is not None and args.text is None:
+            print(shown_text(session.comparison.headline))
     return 0
 
 

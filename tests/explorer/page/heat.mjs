@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { weightOfNodes } from "whence/graph/heat";
 import { heatOfLines, weightOfLayers } from "whence/heat";
 import { SessionModel } from "whence/session";
 
@@ -50,4 +51,18 @@ test("operations are those of the model's graph", () => {
 test("what nobody measured has no heat", () => {
   assert.equal(heatOfLines(model, "off", 0, -1), null);
   assert.equal(heatOfLines(model, "bytes", 0, -1), null);
+});
+
+test("a node has the change of its layers against the other session, and a call its part of it", () => {
+  const layer = (first, seconds) => ({ first, seconds, instructions: [9, 1] });
+  const comparison = { layers: [layer(0, [3, 1]), layer(1, [1, 2]), layer(-1, [-1, 5])] };
+  const compared = { document: { ...document, comparison } };
+  const nodes = { kind: ["input", "node", "node"], set: [0, 1, 2], call: [-1, -1, -1] };
+  assert.deepEqual([...weightOfNodes(compared, { level: "model", program: 0, nodes }, "change")], [0, 2, -1]);
+  const calls = { level: "calls", program: 0, nodes: { call: [-1, 0] } };
+  assert.deepEqual([...weightOfNodes({ document: { ...document, comparison } }, calls, "change")], [0, 1]);
+  const untimed = { layers: [{ first: 0, seconds: [-1, -1], instructions: [4, 10] }] };
+  const plain = { document: { ...document, comparison: untimed } };
+  assert.deepEqual([...weightOfNodes(plain, { level: "model", program: 0, nodes }, "change")], [0, -6, 0]);
+  assert.equal(weightOfNodes({ document: { ...document, comparison: null } }, calls, "change"), null);
 });

@@ -26,7 +26,7 @@ FREE = re.compile(
 )
 """Whole numbers that may be as large as they like."""
 LISTS = re.compile(
-    r"sources|layers\.code\[\]|programs|schedules|times|memory|tensors|comparison\.layers|made_by\.notes|sets\[\]|passes"
+    r"sources|layers\.code\[\]|programs|schedules|times|memory|tensors|comparison\.layers|comparison\.departure\.\w+|made_by\.notes|sets\[\]|passes"
     r"|kernels\[\]\.(slots(\[\])?|stages)|stages\[\]\.(diff\.\w+|body\.(outputs|exact|tir))|events\.(sources|targets)\[\]"
     r"|graphs(\[\]\.nodes\.attributes\[\])?|calls|comparison\.layers\[\]\.\w+|tensors\[\]\.(shape|sample)\[\]"
     r"|schedules\[\]\.(arguments|stages\[\]\..+|frames(\[\]\..+)?)|times\[\]\.(layers|lines|parts\[\])"

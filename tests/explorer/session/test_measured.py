@@ -17,9 +17,10 @@ from whence.explorer.hot import hot_lines
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
 from whence.explorer.references import References
 from whence.explorer.samples import CallSamples, Samples
+from whence.explorer.session.alignment import layer_rows
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.check import check
-from whence.explorer.session.comparison import compare_sessions, layer_rows
+from whence.explorer.session.comparison import compare_sessions
 from whence.explorer.session.document import MadeBy, Session, Tensors, Timeline
 from whence.explorer.session.record import record_program
 from whence.explorer.session.tensors import add_tensors, first_departure
