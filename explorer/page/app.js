@@ -15,6 +15,8 @@ import { State } from "whence/state";
 
 /** The width in pixels from which on a fourth pane can be read. */
 const WIDE = 1800;
+/** Up to this width a page shows one pane at a time, as panes.css has it. */
+const NARROW = 600;
 /** Lines above the hottest. */
 const ABOVE = 12;
 
@@ -126,7 +128,7 @@ export function createApp(model, page) {
 export function firstPanes(app, width) {
   const model = kindOf("graph")?.enabled(app) ? "graph" : "model";
   const levels = [model, "relay", "tir", "asm"];
-  const wanted = width >= WIDE ? levels : width >= 900 ? levels.slice(0, 3) : ["relay", "tir"];
+  const wanted = width >= WIDE ? levels : width >= 900 || width <= NARROW ? levels.slice(0, 3) : ["relay", "tir"];
   /** @type {Pane} */
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
   /** @type {Pane[]} */

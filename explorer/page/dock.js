@@ -84,6 +84,7 @@ export class DockBar {
     this.panel.scrollTop = 0;
     if (!dock) return;
     mark(this.panel, "aria-label", dock.title);
+    this.tabs.get(dock.id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
     this.#open = { id: dock.id, view: dock.create(this.app, this.panel) };
   }
 

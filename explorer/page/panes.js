@@ -21,6 +21,8 @@ export class Panes {
   constructor(app, element) {
     this.app = app;
     this.element = element;
+    this.tabs = h("div", { class: "pane-tabs", role: "group", "aria-label": "Panes" });
+    element.before(this.tabs);
     app.state.on(["panes", "focus"], () => this.update());
     element.addEventListener("focusin", (event) => {
       const frame = event.target instanceof Element ? event.target.closest("[data-pane]") : null;
@@ -48,6 +50,18 @@ export class Panes {
     }
     this.#arrange(panes);
     for (const pane of panes) this.#show(pane);
+    this.#choose(panes);
+  }
+
+  /** Show the choice of a pane, which narrow pages have: one pane at a time. @param {Pane[]} panes */
+  #choose(panes) {
+    while (this.tabs.children.length > panes.length) this.tabs.lastElementChild?.remove();
+    panes.forEach((pane, position) => {
+      const focus = () => this.app.state.set({ focus: this.app.state.get("panes")[position]?.id ?? 0 });
+      const tab = this.tabs.children[position] ?? this.tabs.appendChild(h("button", { type: "button", "data-test": "pane-tab", onclick: focus }));
+      tab.textContent = kindOf(pane.level)?.title ?? pane.level;
+      mark(tab, "aria-pressed", String(pane.id === this.app.pane().id));
+    });
   }
 
   /** @param {number} id @param {Frame} frame */
@@ -96,7 +110,7 @@ export class Panes {
     frame.element.style.flexGrow = String(pane.grow);
     mark(frame.element, "data-level", pane.level);
     mark(frame.element, "data-stage", String(pane.stage));
-    mark(frame.element, "data-focus", pane.id === this.app.state.get("focus") ? "" : null);
+    mark(frame.element, "data-focus", pane.id === this.app.pane().id ? "" : null);
     mark(frame.element, "aria-label", `${kindOf(pane.level)?.title ?? pane.level} pane`);
     frame.update(pane);
     frame.view.update(pane);

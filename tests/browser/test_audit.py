@@ -34,6 +34,12 @@ def test_nothing_is_wrong_with_a_plain_page(page: Page):
         ("<button></button>", "names", "no name"),
         ('<input placeholder="a">', "names", "no name"),
         ('<div tabindex="0">a</div>', "names", "no role"),
+        (
+            '<div style="height: 40px; overflow: auto"><p style="height: 300px">a</p></div>',
+            "names",
+            "keys do not reach",
+        ),
+        ('<div role="grid"><div tabindex="-1"><div role="row">a</div></div></div>', "names", "which has none"),
         ('<div aria-labelledby="x">a</div>', "names", "aria-labelledby names x"),
     ],
 )

@@ -1,6 +1,8 @@
 // Returns what is wrong with how a page looks and is read, as sentences: `overlaps`, `contrast` and `names`.
 () => {
   const INTERACTIVE = "a[href], button, input, select, textarea, summary, [tabindex], [role=button], [role=tab], [role=option]";
+  /** Pixels that rounding and shadows may hide. */
+  const SLACK = 12;
   const NATIVE = new Set(["A", "BUTTON", "INPUT", "SELECT", "TEXTAREA", "SUMMARY"]);
   // Behind a modal dialog nothing can be used.
   const root = document.querySelector("dialog:modal") ?? document.body;
@@ -108,6 +110,19 @@
         const missing = (element.getAttribute(attribute) || "").split(/\s+/).filter(id => id && !document.getElementById(id));
         if (missing.length) wrong.push(`${title(element)}: ${attribute} names ${missing}, which is not there`);
       }
+    }
+    for (const element of elements) {
+      const { overflowX, overflowY } = styleOf(element);
+      const scrolls = (more, overflow) => more > SLACK && /auto|scroll/.test(overflow);
+      if (!scrolls(element.scrollWidth - element.clientWidth, overflowX) && !scrolls(element.scrollHeight - element.clientHeight, overflowY)) continue;
+      const box = element.id && document.querySelector(`[role=combobox][aria-controls=${element.id}]`);
+      if (!box && visible(element) && ![element, ...element.querySelectorAll("*")].some(each => each.tabIndex >= 0 && !each.disabled))
+        wrong.push(`${title(element)} scrolls, and keys do not reach it`);
+    }
+    for (const element of document.querySelectorAll("[role=grid], [role=row], [role=listbox], [role=tablist]")) {
+      const between = [...element.querySelectorAll(":scope [tabindex]:not([role]), :scope [tabindex][role=presentation]")];
+      const owned = between.filter(each => each.closest("[role]:not([role=presentation])") === element && !NATIVE.has(each.tagName) && each.tagName !== "TR");
+      if (owned.length) wrong.push(`${title(element)} of role ${element.getAttribute("role")} owns ${title(owned[0])}, which has none`);
     }
     if (!document.title) wrong.push("the page has no title");
     if (!document.documentElement.lang) wrong.push("the page says no language");

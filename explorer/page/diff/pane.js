@@ -48,13 +48,13 @@ export class DiffPane {
       dress: (row, line) => this.#dress(row, line),
       moved: () => undefined,
       resized: () => this.#resized(),
-    });
-    this.slide = h("div", { class: "diff-slide", onscroll: () => this.grid.style.setProperty("--slide", `${-this.slide.scrollLeft}px`) }, h("i", {}));
-    this.grid = h("div", { class: "diff-grid", role: "grid", tabindex: 0, "data-test": "diff", "aria-label": "Differences",
+    }, { class: "diff-grid", "data-test": "diff", "aria-label": "Differences",
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
       onclick: (/** @type {MouseEvent} */ event) => this.#click(event),
       onmouseover: (/** @type {MouseEvent} */ event) => app.hover(this.#layers(this.#rowAt(event))),
-      onmouseleave: () => app.hover(null) }, this.window.element);
+      onmouseleave: () => app.hover(null) });
+    this.grid = this.window.element;
+    this.slide = h("div", { class: "diff-slide", role: "group", tabindex: 0, "aria-label": "Move texts sideways", onscroll: () => this.grid.style.setProperty("--slide", `${-this.slide.scrollLeft}px`) }, h("i", {}));
     this.message = h("p", { class: "message", role: "status" });
     this.element = h("div", { class: "diff-frame" }, head, this.grid, this.slide, this.message);
     element.append(this.element);

@@ -109,7 +109,8 @@ class Why {
   }
 
   /**
-   * The relay ops that the pin is of: that of its line, else those of its layers after the last pass.
+   * The relay ops that the pin is of: that of its line, else those of its layers after the last pass, of which those
+   * that compute an output of it come first.
    * @param {Mark} pin
    */
   async #ops(pin) {
@@ -124,7 +125,8 @@ class Why {
     const lines = kin(model, { ...pin, at: null }, stage, -1).lines();
     const ops = new Map([...lines].map((line) => [columns.op[line] ?? -1, line]));
     ops.delete(-1);
-    return [...ops].map(([op, line]) => ({ op, stage, line }));
+    const inner = (/** @type {number} */ line) => Number(!columns.outputs.get(line)?.some((row) => pin.rows.includes(row)));
+    return [...ops].map(([op, line]) => ({ op, stage, line })).sort((a, b) => inner(a.line) - inner(b.line));
   }
 
   /**

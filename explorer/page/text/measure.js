@@ -18,5 +18,5 @@ export function columnsOf(grid) {
   const left = gutter.getBoundingClientRect().width;
   probe.remove();
   gutter.remove();
-  return Math.max(LEAST, Math.floor((find(grid, ".scroller").clientWidth - left) / width) - 1);
+  return Math.max(LEAST, Math.floor((grid.clientWidth - left) / width) - 1);
 }

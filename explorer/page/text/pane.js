@@ -50,7 +50,7 @@ export class TextPane {
         showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
       moved: () => this.#moved(),
       resized: (before) => this.#resized(before),
-    });
+    }, { class: "text-pane", "data-test": "text" });
     this.edges = new Edges((line) => this.reveal(line));
     this.ruler = new Ruler((line) => this.window.scrollTo(line, 0.5));
     this.find = new Search({
@@ -60,7 +60,7 @@ export class TextPane {
       leave: () => this.focus(),
     });
     this.message = h("p", { class: "message", role: "status" });
-    this.grid = h("div", { class: "text-pane", role: "grid", tabindex: 0, "data-test": "text" }, this.window.element);
+    this.grid = this.window.element;
     this.element = h(
       "div",
       { class: "text-frame" },

@@ -22,15 +22,16 @@ export class TextWindow {
   /**
    * @param {{create?: () => HTMLElement, show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: (before: {first: number, last: number} | null) => void}} owner
    *   `create` makes an empty row where it is none of a text, `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size, and which lines were in view.
+   * @param {import("whence/dom").Attributes} attributes of the grid, which scrolls itself: keys reach it, and rows are all that it owns
    */
-  constructor(owner) {
+  constructor(owner, attributes) {
     this.owner = owner;
     this.geometry = new Geometry(0, null, null);
     this.rows = h("div", { class: "rows", role: "presentation" });
     this.whole = h("div", { class: "whole", role: "presentation" }, this.rows);
     this.element = h(
       "div",
-      { class: "scroller", role: "presentation", tabindex: -1, onscroll: () => this.#later() },
+      { ...attributes, class: `scroller ${attributes["class"]}`, role: "grid", tabindex: 0, onscroll: () => this.#later() },
       this.whole,
     );
     this.#observer = new ResizeObserver(() => {
