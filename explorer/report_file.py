@@ -1,7 +1,7 @@
 """The Explorer in one file, which needs no network: the page with its modules inside, and a session in parts.
 
-The head of the session is a block of plain JSON. Each body of a stage, each film of a schedule and the tables of
-queries are blocks of their own, in gzip and base64, that the page unpacks when it is asked for them. The content policy
+The head of the session, each body of a stage, each film of a schedule and the tables of queries are blocks of their
+own, in gzip and base64, that the page unpacks when it is asked for them, and `session.file` reads. The content policy
 allows the two scripts and the style of the file by their hashes, modules and workers out of `data:` addresses, and
 nothing else: no name out of a model becomes code, and nothing is fetched or sent.
 """
@@ -9,14 +9,14 @@ nothing else: no name out of a model becomes code, and nothing is fetched or sen
 from __future__ import annotations
 
 import base64
-import gzip
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..support.files import replacing
 from ..support.names import shown
-from .page_files import MAIN, block_json, framed, hash_source, import_map, modules, page_files
+from .page_files import MAIN, framed, hash_source, import_map, modules, page_files
+from .session.blocks import HEAD, packed
 from .session.document import Session
 from .session.parts import head, schedule_part, stage_part
 from .session.query.part import tables_part
@@ -55,14 +55,9 @@ def _address(text: str) -> str:
 
 
 def _blocks(session: Session) -> Iterator[str]:
-    yield f'<script type="application/json" id="session-head">{block_json(head(session))}</script>'
+    yield packed(HEAD, head(session))
     for number, stage in enumerate(session.stages):
-        yield _packed(f"stage-{number}", stage_part(stage))
+        yield packed(f"stage-{number}", stage_part(stage))
     for number, schedule in enumerate(session.schedules):
-        yield _packed(f"schedule-{number}", schedule_part(schedule))
-    yield _packed("tables", tables_part(session))
-
-
-def _packed(name: str, text: str) -> str:
-    data = base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
-    return f'<script type="application/octet-stream" id="{name}">{data}</script>'
+        yield packed(f"schedule-{number}", schedule_part(schedule))
+    yield packed("tables", tables_part(session))

@@ -17,16 +17,14 @@ export async function openSession() {
 }
 
 /**
- * A report: the head is JSON, or gzip in base64 where its type is `application/octet-stream`; each stage and schedule
- * is a block of its own, `stage-3`, always gzip in base64, and so are the tables that queries ask.
+ * A report: the head, the body of each stage, `stage-3`, each schedule and the tables that queries ask are blocks of
+ * their own, in gzip and base64.
  * @param {HTMLElement} element
  * @returns {Promise<Api>}
  */
 async function embedded(element) {
-  const plain = element.getAttribute("type") !== "application/octet-stream";
-  const text = element.textContent ?? "";
   return {
-    head: parse(plain ? text : await unpacked(text)),
+    head: parse(await unpacked(element.textContent ?? "")),
     served: false,
     session: 0,
     stageBody: async (stage) => JSON.parse(await block(`stage-${stage}`)),

@@ -1,24 +1,21 @@
-"""Session documents as files: plain JSON, or that in gzip where the name ends in .gz."""
+"""Session documents as files: plain JSON, or that in gzip where the name ends in .gz; reports are read, too."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
-import zlib
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from ...frontends.importing.files import read_model
 from ...support.errors import FrontendError, PipelineError, expectation
 from ...support.files import replacing
+from .blocks import HEAD, LIMIT, Blocks, is_report, unpacked, with_parts
 from .check import check
 from .document import DOCUMENT, VERSION, Session
 
 _MAGIC = b"\x1f\x8b"
-LIMIT = 1 << 29
-"""The most bytes of JSON that a file may unpack to."""
 
 
 def to_json(session: Session) -> dict[str, Any]:
@@ -57,32 +54,32 @@ def write(path: str | os.PathLike[str], session: Session) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Session:
-    """Return the session in a file, packed or not, with all its types and links checked.
+    """Return the session in a file, a document, packed or not, or a report, with all its types and links checked.
 
     Raises FrontendError, one sentence, for a file that cannot be read, or is no session document, or a damaged one.
     """
     name, data = read_model(path, "session")
     title = name.name
+    if is_report(data):
+        blocks = Blocks(data, title)
+        return from_json(
+            with_parts(_json(blocks.text(HEAD), title), lambda part: _json(blocks.text(part), title)), title
+        )
     if data.startswith(_MAGIC):
-        data = _unpacked(data, title)
+        data = unpacked(data, title, LIMIT)
     if len(data) > LIMIT:
         raise FrontendError(expectation(title, f"at most {LIMIT} bytes of JSON", "more"))
+    return from_json(_json(data, title), title)
+
+
+def _json(data: bytes, title: str) -> object:
     try:
-        value = json.loads(data, parse_constant=_refused)
+        return json.loads(data, parse_constant=_refused)
     except RecursionError:
         raise FrontendError(expectation(title, "a session document", "lists in lists without end")) from None
     except ValueError as error:
         raise FrontendError(expectation(title, "JSON", str(error))) from error
-    return from_json(value, title)
 
 
 def _refused(constant: str) -> NoReturn:
     raise ValueError(f"the number {constant}")
-
-
-def _unpacked(data: bytes, title: str) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=BytesIO(data)) as stream:
-            return stream.read(LIMIT + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FrontendError(expectation(title, "gzip", f"a damaged file: {error}")) from error

@@ -51,6 +51,8 @@ class Schedule(SchedulePrimitives):
     def __str__(self) -> str:
         return show(self, len(self.primitives))
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the loop tree, and the primitives behind it."""
         return preformatted(str(self)) + folded(f"{len(self.primitives)} primitives", preformatted(str(self.sequence)))

@@ -15,9 +15,11 @@ from hostile_names import HOSTILE
 from small_session import named_session, small_session
 
 from whence.explorer.report_file import report, write_report
+from whence.explorer.session import blocks
+from whence.explorer.session.file import read
 from whence.explorer.session.parts import head, stage_part
 from whence.explorer.session.query.part import tables_part
-from whence.support.errors import PipelineError
+from whence.support.errors import FrontendError, PipelineError
 
 
 class Elements(HTMLParser):
@@ -51,7 +53,7 @@ class Elements(HTMLParser):
 def test_blocks_are_the_parts_of_the_session():
     session = small_session()
     elements = Elements(report(session))
-    assert elements.block("session-head") == head(session)
+    assert gzip.decompress(base64.b64decode(elements.block("session-head"))).decode() == head(session)
     for number, stage in enumerate(session.stages):
         packed = base64.b64decode(elements.block(f"stage-{number}"))
         assert gzip.decompress(packed).decode() == stage_part(stage)
@@ -98,13 +100,44 @@ def test_equal_sessions_make_equal_files(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
+def test_a_report_is_read_back(kind: str, tmp_path: Path):
+    session = named_session(HOSTILE[kind])
+    write_report(session, tmp_path / "report.html")
+    assert read(tmp_path / "report.html") == session
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ('id="session-head"', 'id="head"', "expected a report of whence explore, got HTML without a session"),
+        ('id="stage-2"', 'id="stage-x"', "expected a report with its part stage-2, got one without"),
+        ('id="stage-2">H4', 'id="stage-2">', "report.html: stage-2: expected base64, got"),
+        ('id="stage-2">H4sI', 'id="stage-2">AAAA', "report.html: expected gzip, got a damaged file"),
+    ],
+)
+def test_a_damaged_report_is_refused_in_a_sentence(old: str, new: str, text: str, tmp_path: Path):
+    html = report(small_session())
+    assert old in html
+    (tmp_path / "report.html").write_text(html.replace(old, new))
+    with pytest.raises(FrontendError, match=re.escape(text)):
+        read(tmp_path / "report.html")
+
+
+def test_a_report_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_report(small_session(), tmp_path / "report.html")
+    monkeypatch.setattr(blocks, "LIMIT", 5000)
+    with pytest.raises(FrontendError, match="expected at most 5000 bytes of JSON, got more"):
+        read(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
 def test_names_are_text(kind: str, tmp_path: Path):
     name = HOSTILE[kind]
     write_report(named_session(name), tmp_path / "report.html")
     elements = Elements((tmp_path / "report.html").read_text())
     wanted = Elements(report(small_session()))
     assert [(tag, at) for tag, at, _ in elements.rows] == [(tag, at) for tag, at, _ in wanted.rows]
-    document = json.loads(elements.block("session-head"))
+    document = json.loads(gzip.decompress(base64.b64decode(elements.block("session-head"))))
     assert document["layers"]["name"][0] == document["calls"][0]["name"] == name
     (title,) = (text for tag, _, text in elements.rows if tag == "title")
     assert title.isprintable()

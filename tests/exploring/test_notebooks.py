@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -62,6 +63,20 @@ def test_a_schedule_and_a_compiled_model_are_small_and_escaped():
     assert len(html) < 2000
 
 
+def test_a_large_session_is_a_summary_and_a_schedule_is_its_text():
+    session = small_session()
+    session.stages[0].body.edits = [(0, 0, [f"{HOSTILE} {random.Random(0).randbytes(1_000_000).hex()}"] * 4)]
+    html = Exploration(session)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert len(html) < 10_000
+    assert [tag for tag, _ in _Tags(html).tags] == ["pre"]
+    assert "whence explore net.html opens that" in html
+    assert "2 kernel calls" in html
+    x = te.placeholder((4,), name="x")
+    schedule = te.create_schedule(te.compute((4,), lambda i: x[i] * 2, name="y").op)
+    assert repr(schedule) == str(schedule)
+    assert "for i in 4" in repr(schedule)
+
+
 def test_pieces_are_escaped():
     pieces = preformatted(HOSTILE) + html_table([[HOSTILE, 1]], [HOSTILE]) + folded(HOSTILE, "")
     assert pieces.count("&lt;/pre&gt;&lt;script&gt;") == 4
@@ -79,7 +94,7 @@ def test_an_exploration_is_checked_written_asked_and_stripped(tmp_path: Path):
     assert "serves conv2" in one.text("why", kernel="fused_1", line=2)
     assert one.export("dot", level="model").startswith("digraph")
     assert "conv2" not in one.stripped().text("summary")
-    with pytest.raises(PipelineError, match="view: expected one of summary, model"):
+    with pytest.raises(PipelineError, match="view: expected one of summary, verdict, model"):
         one.text("picture")
     one.session.sets[3] = [77]
     with pytest.raises(FrontendError, match=r"session: sets\[3\]\[0\]: expected an index into 6 layers, got 77"):

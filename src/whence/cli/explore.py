@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 DOCUMENTS = (".json", ".json.gz")
 """The endings of session documents."""
+SESSIONS = (*DOCUMENTS, ".html")
+"""The endings of files that sessions are read from: documents and reports."""
 
 
 def add(commands: Subparsers) -> None:
@@ -38,6 +40,7 @@ def add(commands: Subparsers) -> None:
         "light_resnet50 --report resnet.html       # one file, opened without a network",
         "light_resnet50 -o session.json.gz",
         "session.json.gz",
+        "resnet.html                               # a report, opened again as a session",
         "new.onnx --compare old.json.gz --report difference.html",
         "session.json.gz --text verdict --layer conv1",
         "session.json.gz --text diff --stage simplify-inference",
@@ -161,7 +164,7 @@ def _compare(args: argparse.Namespace, session: Session) -> None:
 
 
 def _is_document(args: argparse.Namespace) -> bool:
-    return args.model.endswith(DOCUMENTS)
+    return args.model.endswith(SESSIONS)
 
 
 def _document(args: argparse.Namespace) -> Session:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from whence.lowering.kernel.tuned import Applied
 
 
+_SHOWN_LAYERS = 1000
+"""Layers that a notebook lists by name."""
+
+
 @doors()
 class Executable(Calls):
     """A compiled model."""
@@ -236,7 +240,9 @@ class Executable(Calls):
         """Return the HTML for a notebook: the program, its inputs and outputs, and its layers."""
         kinds = [("input", spec) for spec in self.inputs] + [("output", spec) for spec in self.outputs]
         rows = [(kind, spec.name, spec.dtype.name, list(spec.shape)) for kind, spec in kinds]
-        layers = folded(f"{len(self.layers)} layers", preformatted("\n".join(self.layers)))
+        names, more = self.layers[:_SHOWN_LAYERS], len(self.layers) - _SHOWN_LAYERS
+        listing = "\n".join([*names, *([f"and {more} more"] if more > 0 else [])])
+        layers = folded(f"{len(self.layers)} layers", preformatted(listing))
         return preformatted(self.report()) + html_table(rows, ("", "name", "type", "shape")) + layers
 
     def export_library(self, path: str | PathLike[str]) -> None:

@@ -23,8 +23,11 @@ from whence.explorer.session.views.choice import Choice
 from whence.exploring.record import record
 from whence.support.doors import door, doors
 from whence.support.errors import PipelineError, expectation
+from whence.support.markup import preformatted
 
 _HEIGHT = 800
+_MOST = 1_000_000
+"""Letters of a page that a notebook shows as a whole."""
 
 
 @doors()
@@ -36,7 +39,7 @@ class Exploration:
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Exploration:
-        """Return what `write` or `whence explore -o` wrote; errors as `file.read`."""
+        """Return what `write`, `report` or `whence explore -o` wrote; errors as `file.read`."""
         return Exploration(file.read(path))
 
     def check(self) -> None:
@@ -76,7 +79,12 @@ class Exploration:
         return Exploration(stripped(self.session))
 
     def _repr_html_(self) -> str:
-        page = escape(report(self.session).encode("utf-8", "backslashreplace").decode())
+        """Return the page, or, where that is large, a summary: a notebook keeps what it shows in its own file."""
+        text = report(self.session)
+        if len(text) > _MOST:
+            size = f"The page has {len(text) / 1e6:.1f} MB: report('net.html') writes it as a file of its own, and "
+            return preformatted(f"{self.text('summary')}\n{size}whence explore net.html opens that.")
+        page = escape(text.encode("utf-8", "backslashreplace").decode())
         return f'<iframe srcdoc="{page}" style="width: 100%; height: {_HEIGHT}px; border: 1px solid"></iframe>'
 
 

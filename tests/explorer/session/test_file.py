@@ -78,7 +78,7 @@ def _set(*keys: Any) -> Callable[[dict[str, Any]], None]:
         (_set("layers", "name", 1, None), "layers.name: expected texts, got null"),
         (_set("layers", "name", "gone"), "layers.name: expected texts, got nothing"),
         (_set("stages", 2, "diff", "new", {}), "stages[2].diff.new: expected whole numbers, got an object"),
-        (_set("stages", 2, "level", "glsl"), "stages[2].level: expected one of model, relay, te, schedule, tir"),
+        (_set("stages", 2, "level", "glsl"), "stages[2].level: expected one of python, model, relay, te"),
         (_set("stages", 1, "body", "edits", 0, [1]), "stages[1].body.edits[0]: expected a list of 3, got a list"),
         (_set("times", 0, "layers", 1, 2, 0), "times[0].layers[1][2]: expected a truth value, got 0"),
         (_set("memory", 0, None), "memory[0]: expected an object, got null"),
