@@ -70,8 +70,10 @@ def add_tensors(
 def _steps(artifact: Artifact) -> dict[LocationAttr, float]:
     """Leaf of a layer -> the scale of the quantised numbers that its floats were made of, or are made to next."""
     steps: dict[LocationAttr, float] = {}
-    module = artifact.snapshots[0].module if artifact.snapshots else None
-    for leaf, op in last_values(functions(module)["main"]).items() if module is not None else ():
+    if not artifact.snapshots:
+        return steps
+    module = artifact.snapshots[0].module
+    for leaf, op in last_values(functions(module)["main"]).items():
         readers = [use.operation for use in op.results[0].uses]
         scales = [reader.output_scale for reader in readers if isinstance(reader, QuantizeOp)]
         scales = [op.input_scale] if isinstance(op, DequantizeOp) else scales
