@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from small_session import small_session
 
+from whence.cli.main import main
 from whence.explorer.session.comparison import compare_sessions
 from whence.explorer.session.document import Edges, Events, Graph, Leads, Nodes, Session
-from whence.explorer.session.file import to_json
+from whence.explorer.session.file import to_json, write
 from whence.explorer.session.strip import stripped
 
 
@@ -140,3 +142,15 @@ def test_a_stripped_comparison_has_no_name_of_either_session():
     text = json.dumps(to_json(stripped(first)))
     assert "conv1" not in text
     assert "secret" not in text
+
+
+def test_the_report_of_a_comparison_prints_its_headline(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    first, second = _timed(0.005, 0.01), _timed(0.003, 0.01)
+    for name, session in (("new.json", first), ("old.json", second)):
+        write(tmp_path / name, session)
+    report = tmp_path / "r.html"
+    words = ["explore", tmp_path / "new.json", "--compare", tmp_path / "old.json", "--report", report]
+    assert main([str(word) for word in words]) == 0
+    headline = compare_sessions(first, second).headline
+    assert capsys.readouterr().out == f"{headline}\n"
+    assert headline in report.read_text()
