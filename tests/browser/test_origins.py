@@ -146,3 +146,19 @@ def test_lost_provenance_says_who_lost_it(page: Page, tmp_path: Path):
     page.locator("[data-test=why] .lost").wait_for()
     assert "lost by relay-launder" in page.locator("[data-test=why]").inner_text()
     assert "lost by relay-launder" in page.locator("[data-test=lineage]").inner_text()
+
+
+def test_why_of_a_layer_begins_with_the_op_of_its_output(page: Page, tmp_path: Path):
+    session = recorded("twins")
+    _show(page, session, tmp_path)
+    stage = max(k for k, row in enumerate(session.stages) if row.level == "relay" and row.kernel < 0)
+    body, layer = session.stages[stage].body, session.layers.name.index("relu1")
+    ops, sets = column(body.ops), column(body.sets)
+    (output,) = (line - 1 for line, row in body.outputs if row == layer)
+    first = next(n for n, number in enumerate(sets) if number >= 0 and layer in session.sets[number] and ops[n] >= 0)
+    assert session.ops.name[ops[first]] != session.ops.name[ops[output]]
+    page.locator("[data-level=model] [data-row]", has_text="relu1").first.click()
+    page.keyboard.press("w")
+    title = page.locator("[data-test=why] h4").first
+    title.wait_for()
+    assert session.ops.name[ops[output]].removeprefix("relay.") in title.inner_text()
