@@ -48,7 +48,7 @@ from .ranges import (
     StageRow,
 )
 
-VERSION = 1
+VERSION = 2
 LARGEST = 2**53 - 1
 """The largest number that JavaScript can count to."""
 DOCUMENT = Codec({int: whole(LARGEST)})

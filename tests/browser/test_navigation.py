@@ -82,8 +82,11 @@ def _in_relay(page: Page, name: str) -> None:
         """async row => {
           const { model } = window.whence.app;
           const stage = model.lastStage("relay", -1);
-          const { set } = await model.columns(stage);
-          return set.findIndex((_, line) => model.layersOfLine(stage, line).includes(row) && line > 1);
+          const { lines } = await model.stage(stage);
+          await model.columns(stage);
+          // Constants are folded into one row.
+          return lines.findIndex((text, line) =>
+            line > 1 && model.layersOfLine(stage, line).includes(row) && !text.includes("relay.constant"));
         }""",
         row,
     )

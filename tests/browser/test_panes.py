@@ -319,7 +319,7 @@ def test_a_million_lines_can_be_scrolled(page: Page, show: Open):
 
 
 _DAMAGES: dict[str, Callable[[Session], object]] = {
-    "version 2": lambda session: setattr(session, "whence_session", 2),
+    "another version": lambda session: setattr(session, "whence_session", 1),
     "columns of its layers differ in length": lambda session: session.layers.kind.pop(),
     "a set names a layer that is not there": lambda session: session.sets.append([10**9]),
     "stage 0 names a row that is not there": lambda session: setattr(session.stages[0], "lines", 10**9),

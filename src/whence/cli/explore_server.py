@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import webbrowser
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -30,7 +31,8 @@ def serve(args: argparse.Namespace, request: Request | None, session: Session | 
 
     model_path(args.model)
     with scratch_folder("whence-explore-") as folder:
-        site = new_site(_PROGRAM, folder, modules=(*COMPILER, "whence.cli.main"))
+        commands = [name for name in sys.modules if name.startswith(f"{__package__}.")]
+        site = new_site(_PROGRAM, folder, modules=(*COMPILER, *commands))
         try:
             server = Server(site, args.port)
         except (OSError, OverflowError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from time import process_time
 
 from whence.explorer.session.repeats import repeated_blocks
 
@@ -86,17 +85,6 @@ def test_equal_names_are_told_apart():
 def test_nothing_and_one_node():
     assert repeated_blocks([], []) == []
     assert repeated_blocks(["a"], [[]]) == [""]
-
-
-def test_time_grows_with_the_graph():
-    def seconds(blocks: int) -> float:
-        graph = network("stem", *(["conv clip conv ADD"] * 5 + ["pool"]) * blocks)
-        start = process_time()
-        repeated_blocks(*graph)
-        return process_time() - start
-
-    small = min(seconds(100) for _ in range(3))
-    assert seconds(400) < 12 * small
 
 
 def test_scopes_are_runs_of_nodes():
