@@ -90,8 +90,13 @@ def _in_relay(page: Page, name: str) -> None:
         }""",
         row,
     )
-    scroller = page.locator("[data-level=relay] .scroller")
-    scroller.evaluate("(element, line) => { element.scrollTop = 18 * Math.max(0, line - 4) }", line)
+    page.evaluate(
+        """line => {
+          const { app } = window.whence;
+          app.view(app.state.get("panes").find(({ level }) => level === "relay").id).reveal(line);
+        }""",
+        line,
+    )
     page.locator(f'[data-level=relay] [data-row="{line}"]').click()
 
 
