@@ -56,7 +56,7 @@ def record_program(
     session = builder.session
     program = len(session.programs)
     opened = artifact.program.sizes
-    chosen = sizes if opened is not None and sizes else {}
+    chosen: Mapping[str, int] = sizes if opened is not None and sizes else {}
     session.programs.append(Program(name, kind, about, opened.least if opened is not None else "", sizes_text(chosen)))
     if artifact.snapshots:
         builder.describe_layers(artifact)

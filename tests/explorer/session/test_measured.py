@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -115,7 +116,9 @@ def test_blocks_of_the_arena_do_not_overlap(session: Session):
     assert memory.parameters > 0
 
 
-def values(executable: Executable, inputs: dict[str, Array], references: References | None) -> tuple[Session, Tensors]:
+def values(
+    executable: Executable, inputs: Mapping[str, Array], references: References | None
+) -> tuple[Session, Tensors]:
     builder = begun(executable)
     add_tensors(builder, executable.artifact, 0, executable.runner, executable.pool, inputs, references)
     session = builder.finish()
@@ -244,7 +247,7 @@ def test_differences_of_quantised_tensors_are_in_steps_of_their_scale(off: float
     _, tensors = values(whence.compile(source, opt_level=0), inputs, right)
     assert dict(zip(tensors.name, tensors.step, strict=True)) == pytest.approx({"a": 0.1, "q": 1, "d": 0.1, "y": 0})
     assert first_departure(tensors) == -1
-    moved = {name: right.tensors[name] + np.float32(off) for name in ("a", "d")}
+    moved: dict[str, Array] = {name: np.add(right.tensors[name], np.float32(off)) for name in ("a", "d")}
     wrong = right._replace(tensors={**right.tensors, **moved})
     session, tensors = values(whence.compile(source, opt_level=0), inputs, wrong)
     assert (first_departure(tensors) >= 0) == departs

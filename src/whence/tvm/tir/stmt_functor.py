@@ -103,7 +103,10 @@ def _with_parts(stmt: Stmt, done: Mapping[int, Any], value: Callable[[Expr], Exp
     old = {one.name: getattr(stmt, one.name) for one in fields(stmt) if one.init}
     variables = {name for name in ("loop_var", "var") if name in old}
     new = {name: item if name in variables else part(item) for name, item in old.items()}
-    if all(new[name] is item or (isinstance(item, list) and _same(new[name], item)) for name, item in old.items()):
+    if all(
+        new[name] is item or (isinstance(item, list) and _same(new[name], cast("list[Any]", item)))
+        for name, item in old.items()
+    ):
         return stmt
     fresh = cast("Any", type(stmt))(**new)
     fresh.location = stmt.location

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from whence.runtime.object_path import ObjectPath
-from whence.support.dtypes import is_float
+from whence.support.dtypes import Array, is_float
 from whence.te.language import expr as te
 from whence.te.language.expr import convert
 from whence.tir.expressions import StringImm
@@ -139,7 +139,7 @@ class _Comparison:
         if isinstance(a, dict) and isinstance(b, dict):
             return self._entries(cast("dict[Any, Any]", a), cast("dict[Any, Any]", b), ours, theirs)
         if not isinstance(a, COMPARED) or not isinstance(b, COMPARED):
-            return [] if a is b or (type(a) is type(b) and bool(a == b)) else None
+            return [] if a is b or (type(cast("object", a)) is type(cast("object", b)) and bool(a == b)) else None
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             return [] if _same_arrays(a, b) else None
         left, right = _node(a), _node(b)
@@ -264,7 +264,8 @@ def _hashed(value: Any) -> tuple[Hashable, list[Any], tuple[Any, ...]]:
         keys = tuple(key for key, _ in entries if isinstance(key, str | int))
         return ("map", keys), [item for _, item in entries], ()
     if isinstance(value, np.ndarray):
-        return (value.dtype.str, value.shape, value.tobytes()), [], ()
+        array = cast("Array", value)
+        return (array.dtype.str, array.shape, array.tobytes()), [], ()
     if isinstance(value, COMPARED):
         node = _node(value)
         return node.kind, [part for _, part in node.parts], node.defines
