@@ -153,10 +153,11 @@ def test_every_way_to_pin_leads_to_the_own_kernel_in_view(page: Page, report: Re
             page.locator("[data-test=crumb-asm]").wait_for()
             page.wait_for_timeout(150)
             pins: list[Any] = page.evaluate(_STATE)["pins"]
-            first = serving(session.leads, {pins[0][0][0]})[0] if pins[0] else -1
+            rows = set(pins[0][0]) if pins[0] else set[int]()
+            first = serving(session.leads, rows)[0] if rows else -1
             stage = int(page.locator("[data-level=tir]").get_attribute("data-stage") or "-1")
             unseen = page.evaluate(_UNSEEN)
-            if names[row] not in label or session.stages[stage].kernel != session.calls[first].kernel or unseen:
+            if row not in rows or session.stages[stage].kernel != session.calls[first].kernel or unseen:
                 wrong.append((names[row], title, label, unseen))
             page.keyboard.press("Escape")
             page.evaluate("() => { const { app } = window.whence; app.unpin(); app.openDock(''); }")

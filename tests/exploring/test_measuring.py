@@ -64,7 +64,8 @@ def test_inputs_of_the_user_that_do_not_fit_are_refused_and_those_made_up_are_no
 def test_stretches_are_measured_each_on_its_own():
     source = model("s = NonZero(x) c = Cast<to = 1>(s) y = Relu(c)", "float[4,8] x", "float[k,l] y")
     session = measured(source)
-    assert len(session.times) == len(session.programs) == 2
+    assert [program.kind for program in session.programs] == ["interpreted", "stretch", "stretch"]
+    assert [times.program for times in session.times] == [1, 2]
     assert session.made_by.notes[-1] == "stretches were measured each on its own, with inputs that were made up"
 
 
