@@ -30,7 +30,7 @@ class LayerFacts(NamedTuple):
     """The parts of a layer in its source."""
 
     inputs: tuple[tuple[str, LocationAttr, str], ...]
-    """Of each input its role, `filter` (empty: it has none), its leaf and its name."""
+    """The role (`filter`; "" for none), the leaf and the name of each input."""
     outputs: tuple[str, ...]
     """The names of its outputs."""
     attributes: tuple[tuple[str, str], ...]

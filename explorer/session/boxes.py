@@ -47,7 +47,7 @@ class Box:
     work: tuple[int, int] = (0, 0)
     """Operations and bytes."""
     inputs: list[Read] = field(default_factory=list[Read])
-    """What it reads, all of boxes before it."""
+    """The values that the box reads, all of boxes before it."""
 
 
 def drawn(title: str, level: Literal["model", "calls"], program: int, boxes: Sequence[Box]) -> Graph:

@@ -23,9 +23,9 @@ class ComparedLayer:
     error: AmountOrNone
     """Largest difference between the values, where both have them; else -1.0."""
     matched: Literal["", "name", "position", "shape"] = ""
-    """What makes the two one layer: their name; else a guess, by position between layers that match, or by shapes."""
+    """The ground for taking the two for one layer: their name, else a guess by position or by shapes."""
     reason: str = ""
-    """What is other about its code: fusion, schedule, loops; "" if nothing is, or nobody can tell."""
+    """The difference in its code: fusion, schedule or loops; "" where there is none, or none is known."""
 
 
 @dataclass

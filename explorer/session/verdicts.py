@@ -130,7 +130,7 @@ class _Judge:
         return values
 
     def _meets(self, call: Call, layer: int) -> list[bool]:
-        """Of each value of the column of sets, if it stands for the layer in a call."""
+        """Return, for each value of the column of sets, whether it stands for the layer in a call."""
         sets = self.session.sets
         own = [any(self.owner[row] == layer for row in sets[number]) for number in call.layers]
         return [any(own[slot] for slot in slots) for slots in self.session.kernels[call.kernel].slots]

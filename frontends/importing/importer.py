@@ -62,7 +62,7 @@ class Importer:
         """The names of the results of steps."""
         self.converted: list[Step] = []
         self.facts: dict[LocationAttr, LayerFacts] = {}
-        """What the model says of converted nodes."""
+        """Converted node -> the facts that the model states of it."""
         self.required: list[Required] = []
         """Expressions that sizes must not make negative."""
         self.index_bounds: list[IndexBound] = []
