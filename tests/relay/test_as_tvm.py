@@ -90,6 +90,20 @@ def twice(by_name):
     return 2 * by_name
 def test_named(twice):
     assert twice in (2, 4)
+made = []
+@testing.fixture(cache_return_value=True)
+def weights(by_name):
+    made.append(by_name)
+    return [by_name]
+@pytest.mark.parametrize("turn", range(2))
+def test_cached(weights, by_name, turn):
+    assert weights == [by_name]
+    weights.append(turn)
+def test_made_once():
+    assert sorted(made) == [1, 2]
+later, same = testing.parameters((1, 1), (2, 2))
+def test_later(later, same):
+    assert later == same
 @testing.requires_cuda
 def test_cuda():
     assert False
@@ -120,7 +134,7 @@ def test_tests_are_written_as_tvms(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "."]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert "9 passed, 3 skipped, 1 xfailed" in done.stdout, done.stdout
+    assert "16 passed, 3 skipped, 1 xfailed" in done.stdout, done.stdout
     assert testing.enabled_targets() == [("llvm", whence.cpu(0))]
     assert testing.device_enabled("llvm -mcpu=skylake")
     assert not testing.device_enabled("cuda")

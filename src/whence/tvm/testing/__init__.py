@@ -14,19 +14,19 @@ import numpy as np
 from whence.runtime.values.device import Device, cpu
 
 if TYPE_CHECKING:
-    from whence.testing.parameters import fixture as fixture
-    from whence.testing.parameters import parameter as parameter
-    from whence.testing.parameters import parameters as parameters
+    from whence.testing.parametrized import fixture as fixture
+    from whence.testing.parametrized import parameter as parameter
+    from whence.testing.parametrized import parameters as parameters
     from whence.testing.tvm_names import as_tvm as as_tvm
 
 _HOMES = {
     "as_tvm": "tvm_names",
-    "exclude_targets": "parameters",
-    "fixture": "parameters",
-    "known_failing_targets": "parameters",
-    "parameter": "parameters",
-    "parameters": "parameters",
-    "parametrize_targets": "parameters",
+    "exclude_targets": "parametrized",
+    "fixture": "parametrized",
+    "known_failing_targets": "parametrized",
+    "parameter": "parametrized",
+    "parameters": "parametrized",
+    "parametrize_targets": "parametrized",
     "check_numerical_grads": "numerical_gradients",
 }
 _MODULES = ("plugin", "utils")

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import pickle
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import deepcopy
+from inspect import signature
 from itertools import count
 from typing import Any, TypeVar
 
@@ -50,9 +53,39 @@ def _column(group: int, values: list[Any], names: list[str] | None) -> Any:
 
 
 def fixture(func: Any = None, *, cache_return_value: bool = False) -> Any:
-    """A pytest fixture; one whose value is cached is made once for each of its arguments' values in a module."""
-    scope = "module" if cache_return_value else "function"
-    return pytest.fixture(scope=scope) if func is None else pytest.fixture(scope=scope)(func)
+    """A pytest fixture; one whose value is cached is made once for each of its arguments' values.
+
+    Each test gets a copy of a cached value.
+    """
+    if func is None:
+        return lambda function: fixture(function, cache_return_value=cache_return_value)
+    return pytest.fixture(_cached(func) if cache_return_value else func)
+
+
+def _cached(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes each value once, and returns copies."""
+    values: dict[Hashable, Any] = {}
+
+    def value(*instance: Any, **arguments: Any) -> Any:
+        items = tuple(sorted(arguments.items()))
+        key = _key(items)
+        if key not in values:
+            values[key] = func(*instance, **arguments)
+        return deepcopy(values[key])
+
+    value.__name__ = func.__name__
+    # pytest asks the signature for the fixtures that are arguments. It would call what `functools.wraps` records.
+    signed: Any = value
+    signed.__signature__ = signature(func)
+    return value
+
+
+def _key(items: tuple[tuple[str, Any], ...]) -> Hashable:
+    try:
+        hash(items)
+    except TypeError:
+        return pickle.dumps(items)
+    return items
 
 
 def parametrize_targets(*given: Any) -> Any:
