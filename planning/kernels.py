@@ -190,8 +190,8 @@ class _Work:
                     raise
                 _log.warning("%s: what was tuned, %s, is left out: %s", func.sym_name.data, applied.text, error)
                 return draft_kernel(func, self.target, key, self.sources)
-        except (VerifyException, ScheduleError):
-            # Once more, for an error that names layers instead of slots.
+        except Exception:
+            # Once more, for an error that names layers instead of slots, also if code of the user's raised it.
             draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, self.target, key)
             raise
 

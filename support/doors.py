@@ -141,6 +141,12 @@ def _name_layer(error: WhenceError) -> None:
         error.args = (f"{text} ({layer})",)
 
 
+def note_theirs(error: BaseException) -> None:
+    """Have an error that code of the caller's raised say what that code was called for."""
+    if _is_theirs(error):
+        _note_place(error)
+
+
 def _note_place(error: BaseException) -> None:
     """Have an error of the caller's own code say what that code was called for."""
     where = [words for words in _culprits(error) if words and not words.startswith("whence.")]

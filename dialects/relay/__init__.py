@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from .dialect import DYNAMIC as DYNAMIC
     from .dialect import LANGUAGE as LANGUAGE
     from .dialect import OPERATORS as OPERATORS
+    from .dialect import OUTSIDE as OUTSIDE
     from .dialect import Relay as Relay
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("DYNAMIC", "LANGUAGE", "OPERATORS", "Relay"):
+    if name not in ("DYNAMIC", "LANGUAGE", "OPERATORS", "OUTSIDE", "Relay"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from . import dialect
 

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from ...support.errors import FrontendError, expectation
 from ...support.tables import modules_in
 from ..sizes.types import SizesAttr
 from . import activation as activation
@@ -58,7 +59,7 @@ from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
 from .functions import FnOp, GlobalOp, InvokeOp, YieldOp
-from .operator import operators_of
+from .operator import Operator, operators_of
 from .python_call import PythonCallOp, PythonFunctionAttr
 from .references import RefCreateOp, RefReadOp, RefWriteOp
 from .tuples import TupleGetItemOp, TupleOp
@@ -89,10 +90,35 @@ LANGUAGE = (
 )
 """The ops of Relay as a programming language."""
 
+_OPERATIONS = [FuncOp, ReturnOp, ConstantOp, CallOp, PythonCallOp, *LANGUAGE, *OPERATORS, *DYNAMIC]
 Relay = Dialect(
     "relay",
-    [FuncOp, ReturnOp, ConstantOp, CallOp, PythonCallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
+    _OPERATIONS,
     [PoolAttr, PythonFunctionAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
 
 canonicalize_operators(*OPERATORS, *DYNAMIC)
+
+OUTSIDE: dict[str, type[Operator]] = {}
+"""Operators that users registered, by TVM's names, which have no prefix `relay.`."""
+
+
+def add_operator(cls: type[Operator]) -> None:
+    """Make an operator a part of the dialect; it replaces one of its name that was added before.
+
+    Raises FrontendError for another prefix than `relay.` and for the name of an operator of the dialect itself.
+    """
+    prefix, _, name = cls.name.partition(".")
+    if prefix != Relay.name or not name or cls.name in {op.name for op in _ALL}:
+        expected = f"a new name that begins with {Relay.name}."
+        raise FrontendError(expectation("operator", expected, cls.name))
+    remove_operator(name)
+    OUTSIDE[name] = cls
+    _OPERATIONS.append(cls)
+    canonicalize_operators(cls)
+
+
+def remove_operator(name: str) -> None:
+    """Take an added operator, by TVM's name, out of the dialect, if it is in it."""
+    if (cls := OUTSIDE.pop(name, None)) is not None:
+        _OPERATIONS.remove(cls)

@@ -28,6 +28,7 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         self._package, _, self._beside = beside.rpartition(".")
         self._table, self._only = table, re.compile(only)
         self._own: Mapping[str, RowT] = own or {}
+        self._added: dict[str, RowT] = {}
         self._homes: dict[str, str | None] = {}
 
     def other(self, name: str) -> RowT | None:
@@ -38,7 +39,17 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         """Return the names of rows that are in no table, given the names of those that are."""
         return ()
 
+    def add(self, name: str, row: RowT) -> None:
+        """Add a row of an operator from outside the tree, which replaces that of the tree, if there is one."""
+        self._added[name] = row
+
+    def remove(self, name: str) -> None:
+        """Take out an added row; raises KeyError if there is none of this name."""
+        del self._added[name]
+
     def __getitem__(self, name: str) -> RowT:
+        if name in self._added:
+            return self._added[name]
         home = self.module_of(name)
         row = self._own.get(name) if home is None else self.rows_of(home)[name]
         row = self.other(name) if row is None else row
@@ -47,7 +58,7 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         return row
 
     def __iter__(self) -> Iterator[str]:
-        names = [*self._own, *(name for module in self._texts for name in self.rows_of(module))]
+        names = [*self._own, *self._added, *(name for module in self._texts for name in self.rows_of(module))]
         yield from dict.fromkeys([*names, *self.others(names)])
 
     def __len__(self) -> int:
@@ -55,7 +66,7 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
 
     def of_operators(self) -> Iterator[tuple[str, RowT]]:
         """The rows of operators that a model can have, by name: all but those that no module has."""
-        return ((name, row) for name, row in self.items() if name not in self._own)
+        return ((name, row) for name, row in self.items() if name in self._added or name not in self._own)
 
     def module_of(self, name: str) -> str | None:
         """Return the name, in the package, of the module whose table has a row; None if there is none."""

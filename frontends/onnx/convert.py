@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..importing.converter import Converter
 from ..importing.tables import Rows
@@ -17,8 +17,27 @@ MICROSOFT: Rows[Converter[Context]] = Rows(__name__, "MICROSOFT")
 MACHINE_LEARNING: Rows[Converter[Context]] = Rows(__name__, "MACHINE_LEARNING")
 """Operators of ai.onnx.ml."""
 
-DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT, "ai.onnx.ml": MACHINE_LEARNING}
+DOMAINS: dict[str, Mapping[str, Converter[Context]]] = {
+    "": CONVERTERS,
+    "ai.onnx": CONVERTERS,
+    "com.microsoft": MICROSOFT,
+    "ai.onnx.ml": MACHINE_LEARNING,
+}
 """Domain -> operator -> how it is imported."""
+
+
+def add_converter(domain: str, op_type: str, converter: Converter[Context]) -> None:
+    """Import an operator from outside the tree, of any domain, by a row; it comes before a row of the tree."""
+    table = DOMAINS.setdefault(domain, Rows(__name__, only="$"))
+    assert isinstance(table, Rows)
+    table.add(op_type, converter)
+
+
+def remove_converter(domain: str, op_type: str) -> None:
+    """Take out an added row; raises KeyError if there is none."""
+    table = DOMAINS[domain]
+    assert isinstance(table, Rows)
+    table.remove(op_type)
 
 
 def spelled(domain: str, op_type: str) -> str:

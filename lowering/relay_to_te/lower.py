@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
+from types import FrameType
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
@@ -24,7 +25,8 @@ from ...dialects.relay.traits import OpPattern
 from ...dialects.sizes import SizeExpr, symbols_of
 from ...dialects.sizes.types import SizesAttr
 from ...dialects.te import FuncOp as TeFuncOp
-from ...provenance.diagnostics import fail
+from ...provenance.diagnostics import describe, fail
+from ...support.doors import find_with
 from ...support.dtypes import storage
 from ...te import Tensor
 from ...te.language.emit import build_function
@@ -123,6 +125,15 @@ def lower_ops(func: FuncOp, tensors: dict[SSAValue, Tensor]) -> list[Tensor]:
                 case _:
                     fail(op, "an operator inside a primitive function", op.name)
     return []
+
+
+@find_with
+def _lowering_at(frame: FrameType) -> tuple[str, str]:
+    """The operator that a frame lowers, and its kernel."""
+    op, func = frame.f_locals.get("op"), frame.f_locals.get("func")
+    if frame.f_code is not lower_ops.__code__ or not isinstance(op, Operator) or not isinstance(func, FuncOp):
+        return "", ""
+    return f"lowering of {op.name.removeprefix('relay.')} in kernel '{func.sym_name.data}'", describe(op.location)
 
 
 def _symbols(func: FuncOp) -> list[str]:

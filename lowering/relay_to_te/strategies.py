@@ -15,10 +15,11 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from ...provenance.diagnostics import message
+from ...provenance.diagnostics import describe, message
+from ...support.doors import find_with
 from ...support.errors import ScheduleError
 from ...support.machine import Machine
 
@@ -57,6 +58,8 @@ class Strategy:
 
 _OUTSIDE: dict[str, Strategy] = {}
 """Rows that users registered, by name, in that order."""
+_LOWERINGS: dict[str, str] = {}
+"""Operators that users registered -> hashes of the sources of their lowerings."""
 
 
 def strategy(
@@ -99,8 +102,25 @@ def unregister_schedule(name: str) -> None:
 
 
 def outside_fingerprint() -> str:
-    """Return the text that kernels depend on besides the compiler's own sources: registered rows, empty without any."""
-    return "\n".join(row.text for row in _OUTSIDE.values())
+    """Return the text that kernels depend on besides the compiler's own sources: of rows and operators from outside."""
+    return "\n".join([*(row.text for row in _OUTSIDE.values()), *(f"{op} {hash_}" for op, hash_ in _LOWERINGS.items())])
+
+
+@find_with
+def _strategy_at(frame: FrameType) -> tuple[str, str]:
+    """The row that a frame schedules by with its kernel, and the layers of the stage."""
+    row, work, stage = (frame.f_locals.get(name) for name in ("row", "work", "stage"))
+    if not isinstance(row, Strategy) or work is None or frame.f_globals.get("Strategy") is not Strategy:
+        return "", ""
+    layers = describe(stage.compute.location) if stage is not None else ""
+    return f"strategy '{row.name}' of kernel '{work.schedule.func.sym_name.data}'", layers
+
+
+def note_lowering(op: str, lowering: Callable[..., Any] | None) -> None:
+    """Have kernels depend on the lowering of an operator from outside; None: no longer."""
+    _LOWERINGS.pop(op, None)
+    if lowering is not None:
+        _LOWERINGS[op] = _hash(lowering)
 
 
 def all_rows(own: tuple[Strategy, ...]) -> tuple[Strategy, ...]:

@@ -11,6 +11,7 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, overload, runtime_checkable
 
 from xdsl import passes as xdsl
@@ -20,6 +21,7 @@ from ...dialects.relay.core import FuncOp
 from ...provenance.ledger import Ledger, current_ledger, recording
 from ...provenance.lost import mark_lost
 from ...support.context import PassContext, spans_enabled
+from ...support.doors import find_with, note_theirs
 from ...support.errors import PipelineError
 from ...support.instrument import PassInfo
 from ..classes import pass_class
@@ -101,11 +103,23 @@ class Pass(ABC):
             around = [AuditInstrument(ledger)] if ours else []
             around.append(Losses(ledger, () if ours else (self.info.name,)))
         with recording(ledger, own_name(self.info.name)):
-            return cast("ModuleOp | None", run_under_instruments(self.info, module, lambda: transform(module), around))
+            try:
+                done = run_under_instruments(self.info, module, lambda: transform(module), around)
+            except Exception as error:
+                note_theirs(error)
+                raise
+        return cast("ModuleOp | None", done)
 
     def __repr__(self) -> str:
         kind = "Module" if not isinstance(self, FunctionPass) else "Function"
         return f"Run {kind} pass: {self.info.name} at the optimization level {self.info.opt_level}"
+
+
+@find_with
+def _pass_at(frame: FrameType) -> tuple[str, str]:
+    """The pass that a frame runs."""
+    owner = frame.f_locals.get("self")
+    return (f"pass {owner.info.name}", "") if isinstance(owner, Pass) else ("", "")
 
 
 class NamedPass(Pass):

@@ -34,6 +34,9 @@ from .kernels import build_prim_func as build_prim_func
 from .kernels import build_schedule as build_schedule
 from .kernels import create_prim_func as create_prim_func
 from .kernels import lower as lower
+from .lowering.relay_to_te.operators import operator as operator
+from .lowering.relay_to_te.operators import register_operator as register_operator
+from .lowering.relay_to_te.operators import unregister_operator as unregister_operator
 from .lowering.relay_to_te.strategies import Strategy as Strategy
 from .lowering.relay_to_te.strategies import register_schedule as register_schedule
 from .lowering.relay_to_te.strategies import strategy as strategy

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
-from ...dialects.relay import DYNAMIC, OPERATORS
+from ...dialects.relay import DYNAMIC, OPERATORS, OUTSIDE
 from ...dialects.relay.attributes import to_python
 from ...dialects.relay.operator import Operator
 from .type_view import Extent
 
 
 @cache
-def operators() -> dict[str, type[Operator]]:
-    """Return the operators by TVM's names, which have no prefix `relay.`."""
-    return {cls.name.removeprefix("relay."): cls for cls in (*OPERATORS, *DYNAMIC)}
+def operators() -> Mapping[str, type[Operator]]:
+    """Return the operators by TVM's names, which have no prefix `relay.`; those that are registered later, too."""
+    return ChainMap({cls.name.removeprefix("relay."): cls for cls in (*OPERATORS, *DYNAMIC)}, OUTSIDE)
 
 
 class Attrs(dict[str, Any]):

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
-from ...dialects.relay import DYNAMIC, OPERATORS
 from ...dialects.relay.attributes import to_python
+from ...dialects.relay.operator import Operator
 from ...support.dtypes import python_number
+from .attrs import operators
 from .operators import name_of
 
 REQUIRED = object()
@@ -23,19 +24,20 @@ _ORDERS = {
 """TVM's order of attributes if it differs from ours; all other attributes follow in ours."""
 
 
+def defaults(op: str) -> Mapping[str, Any]:
+    """Return the attributes of an operator, in order, with their defaults; none for another name."""
+    operator = operators().get(op)
+    return {} if operator is None else _defaults(operator)
+
+
 @cache
-def defaults() -> Mapping[str, Mapping[str, Any]]:
-    """Return the attributes of each operator, in order, with their defaults."""
-    attributes: dict[str, Mapping[str, Any]] = {}
-    for op in (*OPERATORS, *DYNAMIC):
-        name = name_of(op)
-        values = {
-            key: REQUIRED if d.default_value is None else to_python(d.default_value)
-            for key, d in op.declared_attributes().items()
-        }
-        order = dict.fromkeys([*_ORDERS.get(name, ()), *values])
-        attributes[name] = {key: values[key] for key in order if key in values}
-    return attributes
+def _defaults(op: type[Operator]) -> Mapping[str, Any]:
+    values = {
+        key: REQUIRED if d.default_value is None else to_python(d.default_value)
+        for key, d in op.declared_attributes().items()
+    }
+    order = dict.fromkeys([*_ORDERS.get(name_of(op), ()), *values])
+    return {key: values[key] for key in order if key in values}
 
 
 def plain(value: Any) -> Any:
@@ -47,6 +49,6 @@ def plain(value: Any) -> Any:
 
 def completed(op: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call with defaults for omitted ones, and without those that are None."""
-    attributes = {key: value for key, value in defaults().get(op, {}).items() if value is not REQUIRED}
+    attributes = {key: value for key, value in defaults(op).items() if value is not REQUIRED}
     attributes.update((key, plain(value)) for key, value in attrs.items() if value is not None)
     return attributes

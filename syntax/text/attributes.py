@@ -27,7 +27,7 @@ _WITHOUT_DEFAULT = {
 
 def operator_attributes(op: str, attrs: Mapping[str, Any], meta: MetadataWriter) -> Iterator[str]:
     """Yield `key=value` for attributes that differ from their default, or, without a default, from None."""
-    declared = defaults().get(op, {})
+    declared = defaults(op)
     always = _WITHOUT_DEFAULT.get(op, ())
     for key, default in declared.items():
         value = attrs.get(key)

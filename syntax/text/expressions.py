@@ -10,7 +10,7 @@ from lark import Token
 from xdsl.ir import Attribute
 
 from ...support.names import did_you_mean
-from ..relay.defaults import defaults
+from ..relay.attrs import operators
 from ..relay.expr import (
     Call,
     Clause,
@@ -147,8 +147,8 @@ class Actions(Declarations):
         token = items[0]
         constructor = self.names.constructors.get(str(token))
         if constructor is None:
-            if str(token) not in defaults() and str(token) not in CALLS:
-                hint = did_you_mean(token, defaults()).strip(" ()")
+            if str(token) not in operators() and str(token) not in CALLS:
+                hint = did_you_mean(token, operators()).strip(" ()")
                 self.error(f"expected an operator or a constructor, got the unknown name `{token}`", token, help=hint)
             return Placed(Op(str(token)), token, token)
         if constructor.inputs:

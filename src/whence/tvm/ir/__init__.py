@@ -53,7 +53,7 @@ PrimExpr = ScalarExpr
 RelayExpr = Expr
 BaseFunc = Function
 Type = TypeView
-_MODULES = ("base", "diagnostics", "instrument", "op", "transform")
+_MODULES = ("base", "diagnostics", "instrument", "op", "supply", "transform")
 
 
 def __getattr__(name: str) -> Any:

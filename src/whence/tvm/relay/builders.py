@@ -131,10 +131,13 @@ def as_expr(value: Any) -> Expr:
             raise FrontendError(f"expected an expression, got {type(value).__name__} ({value!r})")
 
 
-@cache
 def builder(name: str) -> Builder:
     """The function that makes calls of an operator; raises FrontendError for an unknown name."""
-    cls = operator_named(name)
+    return _builder(name, operator_named(name))
+
+
+@cache
+def _builder(name: str, cls: type[Operator]) -> Builder:
     signature = _signature(name, cls)
     operands = _operand_names(name, cls)
 
