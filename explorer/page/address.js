@@ -68,7 +68,20 @@ export function readAddress(hash, model) {
   if (kept.dockShare > 0 && kept.dockShare < 1) values.dockShare = kept.dockShare;
   values.filter = kept.filter === 1;
   values.query = typeof kept.query === "string" ? kept.query : "";
+  const [tour, step] = Array.isArray(kept.tour) ? kept.tour : [-1, -1];
+  values.tour = model.document.tours[tour]?.steps[step] ? [tour, step] : null;
   return values;
+}
+
+/**
+ * Go to a step of a tour, as a link to it would.
+ * @param {SessionModel} model
+ * @param {number} tour
+ * @param {number} step
+ */
+export function visit(model, tour, step) {
+  const { address } = model.document.tours[tour]?.steps[step] ?? {};
+  if (address) location.hash = encode(JSON.stringify({ ...JSON.parse(decode(address.slice(1))), tour: [tour, step] }));
 }
 
 /**
@@ -96,7 +109,7 @@ export function keepAddress(state, model) {
       if (waiting) write();
     }, DELAY);
   };
-  state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter", "query"], () => {
+  state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter", "query", "tour"], () => {
     if (state.restoring || waiting) return;
     waiting = true;
     // What one action changes is one step.
@@ -114,8 +127,8 @@ export function keepAddress(state, model) {
 
 /** What makes a state another place than before. @param {State} state */
 function placeOf(state) {
-  const { program, panes, pins, dock, query } = kept(state);
-  return JSON.stringify([program, panes.map(([level, stage, call, , , , from]) => [level, stage, call, from]), pins, dock, query]);
+  const { program, panes, pins, dock, query, tour } = kept(state);
+  return JSON.stringify([program, panes.map(([level, stage, call, , , , from]) => [level, stage, call, from]), pins, dock, query, tour]);
 }
 
 /** @param {State} state */
@@ -142,6 +155,7 @@ function kept(state) {
     theme: state.get("theme"),
     filter: state.get("filter") ? 1 : 0,
     query: state.get("query") || undefined,
+    tour: state.get("tour") ?? undefined,
   };
 }
 

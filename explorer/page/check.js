@@ -18,6 +18,7 @@ const LISTS = [
   "memory",
   "tensors",
   "verdicts",
+  "tours",
 ];
 const TABLES = ["layers", "ops", "events", "leads"];
 

@@ -525,6 +525,20 @@ export interface Comparison {
   departure: Departure | null;
 }
 
+/** A place of a tour. */
+export interface TourStep {
+  /** The part of the page's address from `#` on that shows it: panes, pins, tab, heat and query. */
+  address: string;
+  /** A sentence about what is to be seen there. */
+  text: string;
+}
+
+/** Places to be seen one after the other. */
+export interface Tour {
+  title: string;
+  steps: TourStep[];
+}
+
 /** The document. */
 export interface Session {
   whence_session: number;
@@ -547,6 +561,7 @@ export interface Session {
   memory: Memory[];
   tensors: Tensors[];
   comparison: Comparison | null;
+  tours: Tour[];
 }
 
 /** The answer to one question. */

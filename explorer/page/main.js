@@ -16,6 +16,7 @@ import { jobs } from "whence/run/watch";
 import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
 import { keepTheme } from "whence/theme";
+import { showTours } from "whence/tour";
 import { openSession } from "whence/transport";
 import { viewActions } from "whence/views";
 
@@ -50,6 +51,7 @@ async function start() {
   followProgram(app);
   openWithPins(app);
   keepTheme(app);
+  showTours(app, frame.tour);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);
   new DockBar(app, frame.dock);

@@ -18,6 +18,7 @@ export function initialValues() {
     theme: "auto",
     filter: false,
     query: "",
+    tour: null,
   };
 }
 
@@ -47,7 +48,8 @@ export class State {
     if (keys.length === 0) return;
     this.#values = { ...this.#values, ...changes };
     for (const listener of [...this.#listeners]) {
-      if (listener.keys.some((key) => keys.includes(key))) listener.callback();
+      // One before it may have ended it.
+      if (this.#listeners.has(listener) && listener.keys.some((key) => keys.includes(key))) listener.callback();
     }
   }
 

@@ -122,6 +122,8 @@ export interface Values {
   filter: boolean;
   /** The query that the tab of answers shows; "" for none. */
   query: string;
+  /** The tour that is under way, and its step, both from 0. */
+  tour: [number, number] | null;
 }
 
 export interface PaneView {

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...support.errors import FrontendError, expectation
 from ...support.names import shown
+from .address import check_tours
 from .check_texts import Refuse, check_texts
 from .document import BINS, SAMPLE, Session
 from .leads import LEVELS
@@ -56,6 +57,7 @@ def check(session: Session, title: str = "session") -> None:
     _check_measured(session, refuse)
     check_texts(session, refuse)
     _check_leads(session, refuse)
+    check_tours(session, refuse)
 
 
 def _steps(path: str) -> list[str]:

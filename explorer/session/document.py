@@ -47,6 +47,7 @@ from .ranges import (
     StageOrNone,
     StageRow,
 )
+from .tours import Tour as Tour
 
 VERSION = 2
 LARGEST = 2**53 - 1
@@ -492,3 +493,4 @@ class Session:
     memory: list[Memory] = field(default_factory=list[Memory])
     tensors: list[Tensors] = field(default_factory=list[Tensors])
     comparison: Comparison | None = None
+    tours: list[Tour] = field(default_factory=list[Tour])

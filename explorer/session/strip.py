@@ -75,7 +75,8 @@ def stripped(session: Session) -> Session:
     if (compared := result.comparison) is not None:
         result.comparison = replace(compared, headline=headline(compared))
     tensors = [replace(of, sample=[[] for _ in of.sample]) for of in result.tensors]
-    return replace(result, made_by=made_by, tensors=tensors)
+    # Sentences of tours may be about anything.
+    return replace(result, made_by=made_by, tensors=tensors, tours=[])
 
 
 class _Veil:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from whence.explorer.session import document as d
 from whence.explorer.session import films as f
 from whence.explorer.session.leads import add_leads
+from whence.explorer.session.places import with_tour
 
 
 def below(name: str, level: d.Level, texts: list[str], sets: d.Runs, ops: d.Runs | None = None) -> d.Stage:
@@ -35,6 +36,7 @@ def named_session(name: str) -> d.Session:
     session.stages[0].body.edits = [(0, 0, [name] * 4)]
     session.ops.name[0] = session.events.what[0] = session.events.reason[0] = session.tensors[0].name[0] = name
     session.programs[0].about = session.memory[0].name[0] = name
+    session.tours[0].title = session.tours[0].steps[0].text = name
     return session
 
 
@@ -227,4 +229,5 @@ def small_session() -> d.Session:
         d.Comparison(made_by, [compared], (0.003, 0.004), 0.0005, "25.0 % faster.", "", departs),
     )
     add_leads(session, {})
-    return session
+    conv2: dict[str, object] = {"panes": ("relay", "tir"), "layer": "conv2", "dock": "verdict"}
+    return with_tour(session, "Two calls", [("All of it.", {}), ("The second one.", conv2)])

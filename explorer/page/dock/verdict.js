@@ -47,7 +47,7 @@ export function openWithPins(app) {
   let wanted = state.get("dock") === "";
   state.on("dock", () => (wanted = false));
   state.on("pins", () => {
-    if (wanted && state.get("pins").some(Boolean)) app.openDock(verdict.id);
+    if (wanted && !state.restoring && state.get("pins").some(Boolean)) app.openDock(verdict.id);
   });
 }
 

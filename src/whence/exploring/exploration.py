@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -14,6 +14,7 @@ from whence.explorer.session.check import check
 from whence.explorer.session.document import Session
 from whence.explorer.session.exports import EXPORTS
 from whence.explorer.session.judgement import Verdict
+from whence.explorer.session.places import Step, with_tour
 from whence.explorer.session.query.answer import Answer, answer
 from whence.explorer.session.query.tables import Tables
 from whence.explorer.session.strip import stripped
@@ -73,6 +74,14 @@ class Exploration:
     def export(self, kind: str, **choice: Any) -> str:
         """Return the session in the format of another tool, as `whence explore --export` writes it."""
         return _of("export", EXPORTS, kind)(self.session, Choice(**choice))
+
+    def with_tour(self, title: str, steps: Sequence[Step]) -> Exploration:
+        """Return the session with a tour, which the page leads through.
+
+        steps: pairs of a sentence and a place, the options of `Place` or an address that the page had (from `#` on).
+        Raises PipelineError, which names the step, for a place that the session does not have.
+        """
+        return Exploration(with_tour(self.session, title, steps))
 
     def stripped(self) -> Exploration:
         """Return the session without weights, and with hashes instead of names."""

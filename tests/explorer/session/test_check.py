@@ -30,7 +30,7 @@ LISTS = re.compile(
     r"|kernels\[\]\.(slots(\[\])?|stages)|stages\[\]\.(diff\.\w+|body\.(outputs|exact|tir))|events\.(sources|targets)\[\]"
     r"|graphs(\[\]\.nodes\.attributes\[\])?|calls|comparison\.layers\[\]\.\w+|tensors\[\]\.(shape|sample)\[\]"
     r"|schedules\[\]\.(arguments|stages\[\]\..+|frames(\[\]\..+)?)|times\[\]\.(layers|lines|parts\[\])"
-    r"|times\[\]\.(threads|walls|roofs\[\]\.bytes)"
+    r"|times\[\]\.(threads|walls|roofs\[\]\.bytes)|tours(\[\]\.steps)?"
 )
 """Lists that may be shorter, as long as nothing points behind their ends."""
 
