@@ -109,7 +109,8 @@ class _Work:
         self.families: dict[Family, int | None] = {}
         """The index of the kernel of a family; None where each member has one of its own."""
         self.sources = source_folder(cache.folder)
-        self.redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
+        self.curious = [instrument for instrument in PassContext.current().instruments if instrument.every_kernel]
+        """The instruments that are to see every kernel."""
 
     def compile(self, name: str, func: FuncOp, copy: FuncOp) -> None:
         """Have a function compiled of which `copy` is anonymous."""
@@ -117,7 +118,7 @@ class _Work:
         applied = _applied(self.tuned, copy, text, self.target, self.cache)
         key = code_key(self.target, text, applied.text if applied is not None else "")
         if key not in self.index:
-            with recording(Ledger(), "lower") if self.redraft else nullcontext():
+            with recording(Ledger(), "lower") if self.curious else nullcontext():
                 job = self._stored(key, copy) or self._submit(key, self._draft(func, copy, key, applied))
             self._add(key, job, applied)
         self.kernel_of[name] = self.index[key]
@@ -147,10 +148,10 @@ class _Work:
                 self.cache.put(key, _APART)
                 return None
             job = self._submit(key, draft)
-        if PassContext.current().instruments:
+        if PassContext.current().instruments and not (job.done() and self._known(job.result())):
             from ..lowering.kernel.draft import redraft_shared
 
-            with recording(Ledger(), "lower") if self.redraft else nullcontext():
+            with recording(Ledger(), "lower") if self.curious else nullcontext():
                 redraft_shared(family, self.target, key)
         return self._add(key, job, None)
 
@@ -164,7 +165,7 @@ class _Work:
         """The kernel that the cache has under a key; `copy` is what instruments are to see."""
         if (stored := stored_record(self.cache, key, Kernel)) is None:
             return None
-        if self.redraft and copy is not None:
+        if self.curious and copy is not None and not self._known(stored):
             from ..lowering.kernel.draft import redraft_kernel
 
             redraft_kernel(copy, self.target, key, stored.decisions)
@@ -172,6 +173,11 @@ class _Work:
         write_source(stored, self.sources)
         done.set_result(stored)
         return done
+
+    def _known(self, kernel: Kernel) -> bool:
+        """Return whether no instrument needs to see a kernel of the cache once more."""
+        # Each of them is asked.
+        return bool(self.curious) and all([instrument.knows(kernel) for instrument in self.curious])
 
     def _draft(self, original: FuncOp, func: FuncOp, key: str, applied: Applied | None) -> Draft:
         """Lower an anonymous function; `original` is the one that knows its layers.

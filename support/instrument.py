@@ -51,7 +51,11 @@ class PassInstrument:
     """
 
     every_kernel = False
-    """True to see kernels whose machine code is in the cache, too: they are lowered once more."""
+    """True to see kernels whose machine code is in the cache, too: they are lowered again, unless it `knows` them."""
+
+    def knows(self, kernel: object) -> bool:
+        """Return whether this instrument need not see a kernel of the cache; asked where it is to see every kernel."""
+        return False
 
     def enter_pass_ctx(self) -> None:
         """The scope of its PassContext begins."""

@@ -171,7 +171,7 @@ class Builder:
         row = self._ops.get(number)
         ops = self.session.ops
         if row is None:
-            row = self._ops[number] = len(self._ops)
+            row = self._ops[number] = len(ops.name)
             ops.name.append(name)
             ops.set.append(-1)
             ops.copied_from.append(-1)

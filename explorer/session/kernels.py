@@ -20,10 +20,11 @@ from ..code import llvm_line_numbers, machine_code
 from .builder import Builder
 from .courses import add_course
 from .document import Body, Level, Stage
-from .document import Kernel as KernelRow
+from .document import Kernel as Row
+from .kept import KernelRows, add_rows, rows_of
 from .text import runs_of
 from .texts import Text
-from .watching import Course
+from .watching import Course, Watched
 
 _VALUE = re.compile(r"%[\w.$-]+")
 _STAGE = re.compile(r'stage "([^"]+)"')
@@ -49,56 +50,72 @@ class Slots:
 
 
 def add_kernel(
-    builder: Builder,
-    kernel: Kernel,
-    compiler: str,
-    program: int,
-    func: FuncOp | None,
-    course: Course | None,
-    tuned: str = "",
-) -> int:
+    builder: Builder, kernel: Kernel, compiler: str, program: int, func: FuncOp | None, watched: Watched | None
+) -> Row:
     """Append a kernel and its stages; return its row.
 
-    func: a primitive function that it computes. course: what was seen of its passes. tuned: what tuning decided.
+    func: a primitive function that it computes. watched: what was seen of the program; its rows of the kernel are kept.
     """
-    session, slots = builder.session, Slots()
-    row = len(session.kernels)
-    entry = KernelRow(
-        symbol=kernel.symbol,
-        program=program,
+    if compiler:
+        row = _row(kernel.symbol, compiler)
+        row.program = program
+        builder.session.kernels.append(row)
+        return row
+    rows = watched.kept.get(kernel.symbol) if watched is not None else None
+    if rows is None:
+        course = watched.kernels.get(kernel.symbol) if watched is not None else None
+        rows = _rows(Builder(builder.session.made_by), kernel, func, course)
+        if watched is not None and course is not None and func is not None:
+            watched.keeper.keep_rows(kernel, rows)
+    return add_rows(builder, rows, program)
+
+
+def _row(symbol: str, compiler: str = "", refusal: str = "") -> Row:
+    return Row(
+        symbol=symbol,
+        program=0,
         compiler=compiler,
-        slots=slots.rows,
+        slots=[],
         stages=[],
         schedule=-1,
         bytes=0,
         instructions=0,
-        tuned=tuned,
-        refusal=kernel.refusal if not compiler else "",
+        tuned="",
+        refusal=refusal,
     )
-    session.kernels.append(entry)
-    if compiler:
-        return row
-    texts = _Texts(builder, program, row)
+
+
+def course_rows(builder: Builder, symbol: str, course: Course) -> KernelRows:
+    """Return the rows of a kernel of which there is no code; builder: a new one."""
+    slots, row = Slots(), _row(symbol)
+    row.slots = slots.rows
+    builder.session.kernels.append(row)
+    row.stages += add_course(builder, course, "tir", 0, 0, slots.of_location)
+    return rows_of(builder)
+
+
+def _rows(builder: Builder, kernel: Kernel, func: FuncOp | None, course: Course | None) -> KernelRows:
+    """Return the rows of a kernel, as a session without others has them; builder: a new one."""
+    slots, row, texts = Slots(), _row(kernel.symbol, refusal=kernel.refusal), _Texts(builder)
+    row.slots = slots.rows
+    builder.session.kernels.append(row)
     lowered = lower_function(anonymous(func)) if func is not None else None
-    entry.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
-    entry.stages += add_course(builder, course, "tir", program, row, slots.of_location) if course is not None else []
+    row.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
+    row.stages += add_course(builder, course, "tir", 0, 0, slots.of_location) if course is not None else []
     if course is None:
-        entry.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))
+        row.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))
     behind = [slots.of(line) for line in kernel.lines]
-    entry.stages += [_llvm(texts, kernel, behind), _assembly(texts, kernel, behind)]
-    code = machine_code(kernel)
-    entry.instructions = len(code)
-    entry.bytes = sum(function.size for function in functions(kernel.object))
-    return row
+    row.stages += [_llvm(texts, kernel, behind), _assembly(texts, kernel, behind)]
+    row.instructions = len(machine_code(kernel))
+    row.bytes = sum(function.size for function in functions(kernel.object))
+    return rows_of(builder)
 
 
 @dataclass(frozen=True)
 class _Texts:
-    """Appends stages of a kernel of which there is the text alone."""
+    """Appends stages of the kernel of a builder for one, of which there is the text alone."""
 
     builder: Builder
-    program: int
-    kernel: int
 
     def add(
         self,
@@ -124,8 +141,8 @@ class _Texts:
             Stage(
                 name=name,
                 level=level,
-                program=self.program,
-                kernel=self.kernel,
+                program=0,
+                kernel=0,
                 before=-1,
                 lines=len(lines),
                 diff=None,

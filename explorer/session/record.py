@@ -68,10 +68,9 @@ def record_program(
     served = {call.kernel: fused.get(call.name) for call in reversed(artifact.calls)}
     for number in range(len(artifact.kernels)):
         kernel = kernel_of(artifact, number)
-        seen = watched.kernels.get(kernel.symbol) if watched is not None else None
-        applied = artifact.tuned.get(kernel.symbol)
-        tuned = applied.about if applied is not None else ""
-        add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), seen, tuned)
+        row = add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), watched)
+        if (applied := artifact.tuned.get(kernel.symbol)) is not None:
+            row.tuned = applied.about
     calls = range(len(session.calls), len(session.calls) + len(artifact.calls))
     owner = owners(artifact)
     for number, call in zip(calls, artifact.calls, strict=True):

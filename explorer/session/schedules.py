@@ -42,6 +42,7 @@ from .costs import CostModel
 from .document import Session
 from .films import Frame, NextPrimitive, TreeStage
 from .films import Schedule as Film
+from .kept import KeptKernels
 from .line_edits import edits_between
 from .next_primitives import next_primitives
 from .trees import Forester, arguments_of
@@ -201,14 +202,17 @@ def kernel_schedule(
         return plain_schedule(lowered) if plain else schedule_function(lowered, machine, decisions=decisions)
 
 
-def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films = "hot") -> None:
+def add_schedules(
+    session: Session, artifact: Artifact, kernels: Sequence[int], films: Films, keeper: KeptKernels
+) -> None:
     """Append the films of a program's kernels; `kernels[i]` is the row of the artifact's kernel i.
 
-    A kernel has none where its function is not known (exported files), or an external compiler's.
+    A kernel has none where its function is not known (exported files), or an external compiler's. keeper: has films
+    that were made before, and takes new ones.
     """
     if films != "none" and artifact.snapshots:
         with fewer_collections():
-            _add_films(session, artifact, kernels, films)
+            _add_films(session, artifact, kernels, films, keeper)
 
 
 def _typical(artifact: Artifact, call: Call) -> int:
@@ -216,7 +220,7 @@ def _typical(artifact: Artifact, call: Call) -> int:
     return kernel.typical if isinstance(kernel, Kernel) else 0
 
 
-def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films) -> None:
+def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films, keeper: KeptKernels) -> None:
     functions_by_name = functions(artifact.snapshots[-1].module)
     # A kernel for several sizes has the schedule of the typical one, which comes last here.
     ordered = sorted(reversed(artifact.calls), key=lambda call: call.run.sizes == (_typical(artifact, call),))
@@ -232,18 +236,28 @@ def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], fil
         func = served.get(number)
         if func is None or not kernel.schedule:
             continue
-        schedule = kernel_schedule(func, kernel.symbol, machine, kernel.decisions, plain=bool(kernel.refusal))
-        if printed(schedule.sequence) != kernel.schedule:
-            continue
         detail: Detail = "all"
         if films == "hot":
             detail = "trees" if left <= 0 else "last" if detailed < _ENDS else "loops"
-            left -= len(schedule.primitives) + 1
+        about = f"film {detail} {threads}"
+        result, cut = keeper.film(kernel, about), keeper.film(kernel, f"{about} cut")
+        if result is None and cut is not None:
+            result = cut
+            shortened += 1
+        if result is None:
+            schedule = kernel_schedule(func, kernel.symbol, machine, kernel.decisions, plain=bool(kernel.refusal))
+            if printed(schedule.sequence) != kernel.schedule:
+                continue
+            budget = Budget(spare + each * (len(schedule.primitives) + 1))
+            result = film(schedule, machine, threads, -1, detail, budget)
+            spare = max(0.0, min(spare, budget.seconds - budget.spent))
+            whole = budget.lasts(_DETAILED)
+            keeper.keep_film(kernel, about if whole else f"{about} cut", result)
+            shortened += not whole
+        left -= len(result.frames)
         detailed += detail != "trees"
-        budget = Budget(spare + each * (len(schedule.primitives) + 1))
-        films_of[number] = film(schedule, machine, threads, kernels[number], detail, budget)
-        spare = max(0.0, min(spare, budget.seconds - budget.spent))
-        shortened += not budget.lasts(_DETAILED)
+        result.kernel = kernels[number]
+        films_of[number] = result
     for number, result in sorted(films_of.items()):
         session.kernels[kernels[number]].schedule = len(session.schedules)
         session.schedules.append(result)

@@ -9,10 +9,12 @@ from time import perf_counter
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation
 
+from ...lowering.kernel.record import Kernel
 from ...planning.snapshots import kernel_in
 from ...provenance.ledger import Ledger, current_ledger
 from ...support.instrument import PassInfo, PassInstrument
 from .document import Edit
+from .kept import KeptKernels, KernelRows
 from .states import Difference, Ops
 from .texts import EMPTY, Print, StagePrinter, Text, edits_of, pairs_of, plain_print
 
@@ -96,7 +98,12 @@ class Watched:
     """The observed compilation of one program."""
 
     relay: Course
+    keeper: KeptKernels
+    """Has the kernels that were recorded before."""
     kernels: dict[str, Course] = field(default_factory=dict[str, Course])
+    """Symbol -> what was seen now."""
+    kept: dict[str, KernelRows] = field(default_factory=dict[str, KernelRows])
+    """Symbol -> what was recorded before."""
 
 
 class Watch(PassInstrument):
@@ -104,7 +111,9 @@ class Watch(PassInstrument):
 
     every_kernel = True
 
-    def __init__(self) -> None:
+    def __init__(self, keeper: KeptKernels | None = None) -> None:
+        """keeper: has the kernels that were recorded before; by default it looks into the kernel cache."""
+        self.keeper = keeper or KeptKernels()
         self.programs: dict[int, Watched] = {}
         """By the identity of the ledger, which the course of relay keeps."""
         self.seconds = 0.0
@@ -116,6 +125,15 @@ class Watch(PassInstrument):
     def of(self, ledger: Ledger) -> Watched | None:
         """Return the observed compilation of the program whose passes wrote a ledger."""
         return self.programs.get(id(ledger))
+
+    def knows(self, kernel: object) -> bool:
+        start = perf_counter()
+        assert isinstance(kernel, Kernel)
+        rows = self.keeper.rows(kernel) if self._current is not None else None
+        if rows is not None and self._current is not None:
+            self._current.kept[kernel.symbol] = rows
+        self.seconds += perf_counter() - start
+        return rows is not None
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         start = perf_counter()
@@ -146,7 +164,7 @@ class Watch(PassInstrument):
             if ledger is None:
                 return None
             if id(ledger) not in self.programs:
-                self.programs[id(ledger)] = Watched(Course(StagePrinter(), IMPORTED, ledger))
+                self.programs[id(ledger)] = Watched(Course(StagePrinter(), IMPORTED, ledger), self.keeper)
             self._current = self.programs[id(ledger)]
             return self._current.relay
         if self._current is None:

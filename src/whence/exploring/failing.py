@@ -7,9 +7,10 @@ import shlex
 
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.courses import add_course
-from whence.explorer.session.document import Kernel, Program, Session
-from whence.explorer.session.kernels import Slots
-from whence.explorer.session.watching import Course, Watch, Watched
+from whence.explorer.session.document import Program, Session
+from whence.explorer.session.kept import add_rows
+from whence.explorer.session.kernels import course_rows
+from whence.explorer.session.watching import Watch, Watched
 from whence.exploring.record import Origin
 from whence.exploring.request import FLAGS, Request
 from whence.support.instrument import PassInfo
@@ -75,22 +76,7 @@ def _add_program(builder: Builder, seen: Watched, name: str) -> None:
         row = builder.layer(leaf)
         layers.kind[row], layers.type[row] = "layer", kind
     add_course(builder, seen.relay, "relay", program, -1, builder.set_of)
+    for rows in seen.kept.values():
+        add_rows(builder, rows, program)
     for symbol, course in seen.kernels.items():
-        _add_kernel(builder, symbol, course, program)
-
-
-def _add_kernel(builder: Builder, symbol: str, course: Course, program: int) -> None:
-    slots, kernels = Slots(), builder.session.kernels
-    row = Kernel(
-        symbol=symbol,
-        program=program,
-        compiler="",
-        slots=slots.rows,
-        stages=[],
-        schedule=-1,
-        bytes=0,
-        instructions=0,
-        tuned="",
-    )
-    kernels.append(row)
-    row.stages += add_course(builder, course, "tir", program, len(kernels) - 1, slots.of_location)
+        add_rows(builder, course_rows(Builder(session.made_by), symbol, course), program)

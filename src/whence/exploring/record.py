@@ -141,7 +141,7 @@ def session_of(
         artifact = program.artifact
         sizes = program.sizes_of(inputs) if whole and not recorded and inputs is not None else wishes.sizes
         row = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about, sizes)
-        add_schedules(builder.session, artifact, row.kernels, wishes.films)
+        add_schedules(builder.session, artifact, row.kernels, wishes.films, watch.keeper)
         recorded.append((row.program, program))
     if wishes.measured:
         measure(builder, recorded, inputs, wishes, whole=whole)
