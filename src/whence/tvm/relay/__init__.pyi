@@ -42,6 +42,7 @@ from . import op as op
 from . import prelude as prelude
 from . import profiler_vm as profiler_vm
 from . import qnn as qnn
+from . import quantize as quantize
 from . import scope_builder as scope_builder
 from . import testing as testing
 from . import transform as transform

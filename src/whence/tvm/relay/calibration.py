@@ -16,6 +16,17 @@ from whence.support.errors import PipelineError
 from whence.syntax.relay.expr import GlobalVar
 
 
+def return_values(function: FuncOp, values: Sequence[SSAValue]) -> None:
+    """Have a function return these values instead of its own."""
+    old = function.return_op
+    end = ReturnOp(*values)
+    end.location = old.location
+    old.detach()
+    old.erase()
+    function.block.add_op(end)
+    function.update_type()
+
+
 def get_calibration_data(
     mod: IRModule, data: Mapping[str, Array] | Sequence[Array]
 ) -> dict[GlobalVar, dict[str, list[NDArray]]]:
@@ -32,14 +43,7 @@ def get_calibration_data(
     names = [op.callee.string_value() for op in calls]
     if len(set(names)) != len(names):
         raise PipelineError("get_calibration_data: expected one call of each part, got several")
-    values: list[SSAValue] = [value for op in calls for value in (*op.operands, *op.results)]
-    old = main.return_op
-    end = ReturnOp(*values)
-    end.location = old.location
-    old.detach()
-    old.erase()
-    main.block.add_op(end)
-    main.update_type()
+    return_values(main, [value for op in calls for value in (*op.operands, *op.results)])
     if isinstance(data, Mapping):
         wanted = [param.name_hint for param in mod["main"].params]
         if missing := [name for name in wanted if name not in data]:
