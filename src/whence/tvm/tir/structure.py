@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from whence.arith.iter_map import IterMapExpr, IterMark
 from whence.runtime.object_path import ObjectPath
 from whence.support.dtypes import Array, is_float
 from whence.te.language import expr as te
@@ -23,8 +24,9 @@ from whence.tir.statements import Allocate, Buffer, For, LetStmt, Stmt
 Mismatch = tuple[ObjectPath, ObjectPath]
 _Pair = tuple[Any, Any, ObjectPath, ObjectPath, bool]
 """Two objects, their paths, and whether they are variables that are defined there."""
+_NUMBERS = (te.Expr, int, float)
 _VARIABLES = (te.Var, te.Axis, Buffer)
-COMPARED = (te.Expr, Stmt, Buffer, PrimFunc, StringImm, np.ndarray, list, tuple, dict)
+COMPARED = (te.Expr, IterMark, Stmt, Buffer, PrimFunc, StringImm, np.ndarray, list, tuple, dict)
 """The classes of what has a structure here."""
 
 
@@ -81,13 +83,13 @@ def _node(value: Any) -> _Node:
             return _Node(LetStmt, _attributes(value), (value.var,))
         case Allocate():
             return _Node(Allocate, _attributes(value), (value.buffer,))
-        case Stmt():
+        case Stmt() | IterMark() | IterMapExpr():
             return _Node(type(value), _attributes(value))
         case _:
             raise AssertionError(f"an object with a structure, got {type(value).__name__}")
 
 
-def _attributes(stmt: Stmt) -> tuple[tuple[str, Any], ...]:
+def _attributes(stmt: Any) -> tuple[tuple[str, Any], ...]:
     return tuple((one.name, getattr(stmt, one.name)) for one in fields(stmt) if one.name != "location")
 
 
@@ -138,6 +140,8 @@ class _Comparison:
             return _elements(cast("Sequence[Any]", a), cast("Sequence[Any]", b), ours, theirs, defining)
         if isinstance(a, dict) and isinstance(b, dict):
             return self._entries(cast("dict[Any, Any]", a), cast("dict[Any, Any]", b), ours, theirs)
+        if isinstance(a, te.Expr) != isinstance(b, te.Expr) and isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
+            a, b = convert(a), convert(b)
         if not isinstance(a, COMPARED) or not isinstance(b, COMPARED):
             return [] if a is b or (type(cast("object", a)) is type(cast("object", b)) and bool(a == b)) else None
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
