@@ -83,16 +83,12 @@ class Records:
         """
         place, reasons = Path(path), Counter[str]()
         records = Records(
-            _parsed_all((line for file in _files(place) for line in read_lines(file, reasons)), reasons), reasons
+            _parsed_all((line for file in files_of(place) for line in read_lines(file, reasons)), reasons), reasons
         )
         target = target or Target.native()
         here = machine_key(target.hardware, target)
         records.other_machine = sum(record.machine != here for record in records.records)
-        if records.skipped:
-            hint = (
-                "; TVM's records are of its own schedules, and decide nothing here" if reasons.keys() & THEIRS else ""
-            )
-            _log.warning("%s: %s%s", place, records, hint)
+        warn_skipped(place, records)
         return records
 
     @staticmethod
@@ -136,14 +132,26 @@ def skipping(reasons: Mapping[str, int]) -> str:
     return f"{total} line{'s' * (total != 1)} skipped ({', '.join(texts)})"
 
 
+def warn_skipped(place: Path, records: Records) -> None:
+    """Log one warning about the lines of a file or folder that are no records; none where all are."""
+    if records.skipped:
+        theirs = "; TVM's records are of its own schedules, and decide nothing here"
+        _log.warning("%s: %s%s", place, records, theirs if records.reasons.keys() & THEIRS else "")
+
+
 def append(path: str | PathLike[str], records: Sequence[Record]) -> None:
-    """Write records at the end of a file, all or, where that fails, none; a new file is made.
+    """Write records at the end of a file, as `append_lines` does. Raises PipelineError for one that makes no line."""
+    append_lines(path, [record.line for record in records])
+
+
+def append_lines(path: str | PathLike[str], texts: Sequence[str]) -> None:
+    """Write lines at the end of a file, all or, where that fails, none; a new file is made.
 
     Any number of processes may write to one file: each line is one write, in turn. Of a writer that is killed the line
     that it was at may be torn; the next one begins its own on another line. Raises PipelineError where the file cannot
-    be written, or a record makes no line.
+    be written.
     """
-    lines = [record.line.encode() for record in records]
+    lines = [text.encode() for text in texts]
     if not lines:
         return
     try:
@@ -177,7 +185,7 @@ def _write(handle: int, lines: Sequence[bytes]) -> None:
         raise
 
 
-def _files(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
     """The files of a path. Raises FrontendError where there are none."""
     try:
         if not path.is_dir():

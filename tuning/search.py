@@ -103,7 +103,7 @@ def search(
     outcome = run.outcome
     idle, best = 0, 1.0
     while idle < _IDLE and outcome.measured < trials and more():
-        chosen = run.next_round(trials - outcome.measured)
+        chosen = run.proposals.next_round(trials - outcome.measured)
         if not chosen:
             break
         run.try_out(chosen)
@@ -121,26 +121,19 @@ def _generator(seed: int, workload: str) -> np.random.Generator:
     return np.random.default_rng(list(digest))
 
 
-class _Search:
-    def __init__(
-        self,
-        task: Task,
-        points: Points,
-        costs: npt.NDArray[np.float64],
-        measure: Measure,
-        rng: np.random.Generator,
-    ):
-        self.task, self.points, self.costs, self.measure, self.rng = task, points, costs, measure, rng
-        self.outcome = Found(points=len(points))
+class Proposals:
+    """Points of a space to measure next: by a formula first, then by what was measured.
+
+    costs: the formula's seconds for each point; rng: for a few points at random, as both may be wrong.
+    """
+
+    def __init__(self, points: Points, costs: npt.NDArray[np.float64], rng: np.random.Generator):
+        self.points, self.costs, self.rng = points, costs, rng
         self.ratios: dict[int, float] = {0: 1.0}
         """Point -> how many times as fast as the default it was; 0 where it failed."""
         # Equal costs in an order of their own, not in that of the space.
         self._order = np.lexsort((rng.random(len(points)), costs))
         self._features = _one_hot(points, costs)
-
-    def best_ratio(self) -> float:
-        """Return the best ratio so far."""
-        return max(self.ratios.values())
 
     def next_round(self, most: int) -> list[int]:
         """Return the points to measure next."""
@@ -160,6 +153,45 @@ class _Search:
             take(self._near(max(self.ratios, key=lambda point: self.ratios[point])), _NEAR)
         take(self.rng.permutation(len(self.points)), _RANDOM)
         return chosen
+
+    def _near(self, best: int) -> npt.NDArray[np.int64]:
+        """Return the points that differ from one in a single number, in the order of the formula."""
+        columns = list(self.points.columns.values())
+        differs = np.sum([column != column[best] for column in columns], axis=0)
+        return self._order[differs[self._order] == 1]
+
+    def _by_measurements(self) -> npt.NDArray[np.int64]:
+        """Return all points, those first that are fastest by what was measured.
+
+        The logarithm of a ratio is fitted as a sum of what each number of each knob brings, and of the formula's.
+        """
+        tried = [point for point, ratio in self.ratios.items() if ratio > 0]
+        rows = self._features[tried]
+        wanted = np.log([self.ratios[point] for point in tried])
+        weights = np.linalg.solve(rows.T @ rows + _RIDGE * np.eye(rows.shape[1]), rows.T @ wanted)
+        estimate = np.round(self._features @ weights, 6)
+        failed = [point for point, ratio in self.ratios.items() if ratio <= 0]
+        estimate[failed] = -np.inf
+        return np.lexsort((self.costs, -estimate))
+
+
+class _Search:
+    def __init__(
+        self,
+        task: Task,
+        points: Points,
+        costs: npt.NDArray[np.float64],
+        measure: Measure,
+        rng: np.random.Generator,
+    ):
+        self.task, self.points, self.costs, self.measure = task, points, costs, measure
+        self.outcome = Found(points=len(points))
+        self.proposals = Proposals(points, costs, rng)
+        self.ratios = self.proposals.ratios
+
+    def best_ratio(self) -> float:
+        """Return the best ratio so far."""
+        return max(self.ratios.values())
 
     def try_out(self, chosen: Sequence[int]) -> None:
         """Measure points."""
@@ -202,26 +234,6 @@ class _Search:
         for left, score in zip(best, self.measure(self.task, without, _ABLATION_PAIRS), strict=True):
             if isinstance(score, Score):
                 self.outcome.ablation[left] = duel.ratio / score.ratio
-
-    def _near(self, best: int) -> npt.NDArray[np.int64]:
-        """Return the points that differ from one in a single number, in the order of the formula."""
-        columns = list(self.points.columns.values())
-        differs = np.sum([column != column[best] for column in columns], axis=0)
-        return self._order[differs[self._order] == 1]
-
-    def _by_measurements(self) -> npt.NDArray[np.int64]:
-        """Return all points, those first that are fastest by what was measured.
-
-        The logarithm of a ratio is fitted as a sum of what each number of each knob brings, and of the formula's.
-        """
-        tried = [point for point, ratio in self.ratios.items() if ratio > 0]
-        rows = self._features[tried]
-        wanted = np.log([self.ratios[point] for point in tried])
-        weights = np.linalg.solve(rows.T @ rows + _RIDGE * np.eye(rows.shape[1]), rows.T @ wanted)
-        estimate = np.round(self._features @ weights, 6)
-        failed = [point for point, ratio in self.ratios.items() if ratio <= 0]
-        estimate[failed] = -np.inf
-        return np.lexsort((self.costs, -estimate))
 
 
 def _one_hot(points: Points, costs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

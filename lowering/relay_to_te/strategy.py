@@ -78,6 +78,12 @@ def schedule_function(
     return _scheduled(func, machine, few_rows, decisions).schedule
 
 
+def schedule_by_rows(schedule: Schedule, machine: Machine) -> Schedule:
+    """Apply the compiler's rows, and those registered, to a schedule that has no primitives yet, and return it."""
+    _apply(Scheduling(schedule, machine))
+    return schedule
+
+
 def space_of(func: te.FuncOp, machine: Machine) -> Space:
     """The knobs of a te.func's schedule for a machine, and what their decisions cost. `func` is consumed."""
     return _scheduled(func, machine).knobs.space()
@@ -86,9 +92,14 @@ def space_of(func: te.FuncOp, machine: Machine) -> Space:
 def _scheduled(
     func: te.FuncOp, machine: Machine, few_rows: bool = False, decisions: Decisions | None = None
 ) -> Scheduling:
-    schedule = Schedule(func)
-    work = Scheduling(schedule, machine, few_rows, decisions)
-    chosen: dict[str, str] = {}
+    work = Scheduling(Schedule(func), machine, few_rows, decisions)
+    _apply(work)
+    return work
+
+
+def _apply(work: Scheduling) -> None:
+    """Schedule all stages."""
+    schedule, chosen = work.schedule, dict[str, str]()
     _inline(schedule)
     computes = [stage for stage in schedule.stages if stage.is_compute]
     stages = [stage for stage in computes if not stage.inlined]
@@ -108,7 +119,6 @@ def _scheduled(
         names = {label: StringAttr(name) for label, name in sorted(chosen.items())}
         schedule.sequence.attributes[CHOSEN] = DictionaryAttr(names)
     work.knobs.check()
-    return work
 
 
 def plain_schedule(func: te.FuncOp) -> Schedule:

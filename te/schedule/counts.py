@@ -31,12 +31,17 @@ _SHORT = (math.FmaOp, math.AbsFOp, math.AbsIOp, math.CeilOp, math.FloorOp, math.
 """Functions that a machine has instructions for."""
 
 
-def operations_at_point(op: te.ComputeOp) -> int:
+_CASTS = frozenset(
+    f"arith.{name}" for name in ("extf", "extsi", "extui", "truncf", "trunci", "sitofp", "uitofp", "fptosi", "fptoui")
+)
+
+
+def operations_at_point(op: te.ComputeOp, *, casts: bool = True) -> int:
     """Scalar operations for one point of a compute: its element, and for a reduction combining that with what is.
 
-    A multiply-add is two, an elementary function 16; index arithmetic is none.
+    A multiply-add is two, an elementary function 16; index arithmetic is none. casts: count them, too.
     """
-    at_point = _operations(op.block)
+    at_point = _operations(op.block) - (0 if casts else sum(inner.name in _CASTS for inner in op.block.ops))
     if op.combiner is not None:
         at_point += sum(map(_cost, op.combiner.block.ops))
     elif op.reducer is not None:

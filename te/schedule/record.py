@@ -69,10 +69,20 @@ class Record:
         with self._builder.located(stage.location):
             return self._builder.add(op)
 
-    def knob(self, name: str, candidates: Sequence[int], decision: int, location: LocationAttr) -> None:
-        """Record a choice, on which later primitives may depend."""
+    def knob(
+        self,
+        name: str,
+        candidates: Sequence[int],
+        decision: int,
+        location: LocationAttr,
+        before: Operation | None = None,
+    ) -> None:
+        """Record a choice, on which later primitives may depend; before another op, or else at the end."""
         with self._builder.located(location):
-            self._builder.add(ops.KnobOp(name, candidates, decision))
+            op = self._builder.add(ops.KnobOp(name, candidates, decision))
+        if before is not None:
+            op.detach()
+            self.sequence.block.insert_op_before(op, before)
 
     def stage(self, stage: StageState) -> SSAValue:
         """Return the value of a stage."""

@@ -1,0 +1,11 @@
+from . import measure as measure
+from . import measure_methods as measure_methods
+from .measure import Builder as Builder
+from .measure import MeasureErrorNo as MeasureErrorNo
+from .measure import MeasureInput as MeasureInput
+from .measure import MeasureResult as MeasureResult
+from .measure import Runner as Runner
+from .measure import create_measure_batch as create_measure_batch
+from .measure_methods import LocalBuilder as LocalBuilder
+from .measure_methods import LocalRunner as LocalRunner
+from .measure_methods import measure_option as measure_option
