@@ -12,6 +12,7 @@ Everything uses the maps of `dialects/affine.py`, in which a part of an expressi
 variables, an element of a tensor) is one more variable.
 """
 
+from whence.arith import _ffi_api as _ffi_api
 from whence.arith import int_set as int_set
 from whence.arith.analyzer import Analyzer as Analyzer
 from whence.arith.analyzer import ConstIntBound as ConstIntBound
@@ -32,5 +33,6 @@ from whence.arith.iter_map import IterSplitExpr as IterSplitExpr
 from whence.arith.iter_map import IterSumExpr as IterSumExpr
 from whence.arith.iter_map import normalize_iter_map_to_expr as normalize_iter_map_to_expr
 from whence.arith.modular import ModularSet as ModularSet
+from whence.arith.narrow import narrow_predicate_expression as narrow_predicate_expression
 from whence.arith.pattern import detect_clip_bound as detect_clip_bound
 from whence.arith.pattern import detect_linear_equation as detect_linear_equation
