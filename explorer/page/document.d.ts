@@ -327,7 +327,7 @@ export interface Frame {
   tree: number[];
   /** Labels of the stages that the primitive changed. */
   changed: string[];
-  /** False where `tir` and `next` were left out: `explorer.session.schedules.frame_details` makes them of the text. */
+  /** False where `tir` and `next` were left out: `explorer.session.schedules` makes them of the text. */
   loaded: boolean;
   /** The loops, as edits to those of the frame before; where there is an error, none. */
   tir: [number, number, string[]][];

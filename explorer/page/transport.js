@@ -43,7 +43,8 @@ async function served() {
     stageBody: (stage) => ask(`/session/${session}/stage/${stage}`),
     schedule: (schedule) => ask(`/session/${session}/schedule/${schedule}`),
     tables: () => ask(`/session/${session}/tables`),
-    scheduleDetails: (schedule, text) => post("/schedule/details", { session, schedule, text }),
+    scheduleLoops: (schedule, text) => post("/schedule/loops", { session, schedule, text }),
+    scheduleNext: (schedule, text) => post("/schedule/next", { session, schedule, text }),
     measureSchedule: (schedule, text) => post("/schedule/measure", { session, schedule, text }),
   };
 }

@@ -18,18 +18,19 @@ export interface Api {
   schedule(schedule: number): Promise<Frame[]>;
   /** What queries ask. */
   tables(): Promise<Tables>;
-  /** The last frame of a text of a kernel's schedule; a server makes it. */
-  scheduleDetails?(schedule: number, text: string): Promise<ScheduleDetails>;
+  /** The loops of a text of a kernel's schedule; a server makes them. */
+  scheduleLoops?(schedule: number, text: string): Promise<ScheduleLoops>;
+  /** The primitives that may come after it; this takes longer. */
+  scheduleNext?(schedule: number, text: string): Promise<{ next: NextPrimitive[] }>;
   /** Build a text of a kernel's schedule, and run it beside the default one. */
   measureSchedule?(schedule: number, text: string): Promise<ScheduleComparison>;
 }
 
-/** What is made of a frame of a schedule when it is asked for. */
-export interface ScheduleDetails {
-  /** The lines of the loops; none where there is an error. */
+/** The loops of a schedule. */
+export interface ScheduleLoops {
+  /** Their lines; none where there is an error. */
   tir: string[];
   error: string;
-  next: NextPrimitive[];
 }
 
 /** Two schedules of one function on the same inputs. */

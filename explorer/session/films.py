@@ -113,7 +113,7 @@ class Frame:
     changed: list[str]
     """Labels of the stages that the primitive changed."""
     loaded: bool
-    """False where `tir` and `next` were left out: `explorer.session.schedules.frame_details` makes them of the text."""
+    """False where `tir` and `next` were left out: `explorer.session.schedules` makes them of the text."""
     tir: list[Edit]
     """The loops, as edits to those of the frame before; where there is an error, none."""
     error: str

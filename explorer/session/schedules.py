@@ -1,10 +1,10 @@
 """Films of schedules: a frame for each primitive, with the stages, the loops, the cost, and what may come next.
 
 A film needs the te function and its sequence of primitives alone, and keeps both as text: any frame can be made again
-from a document, without the model (`frame_details`). Trees and costs are recorded first; loops and next primitives take
-longer, and are left to that where the reader asks for them. As each frame has all stages anew, a film of many
-primitives has a budget: when three fifths of it are spent, frames have no details, and later what is left of the
-schedule is one frame.
+from a document, without the model (`frame_loops`, `frame_next`). Trees and costs are recorded first; loops and next
+primitives take longer, and are left to that where the reader asks for them. As each frame has all stages anew, a film
+of many primitives has a budget: when three fifths of it are spent, frames have no details, and later what is left of
+the schedule is one frame.
 """
 
 from __future__ import annotations
@@ -161,9 +161,17 @@ def film(
     return result
 
 
-def frame_details(schedule: Schedule, number: int, machine: Machine, threads: int = 1) -> Details:
-    """The loops of frame `number` of a schedule's film, and what may come next."""
-    return _details(schedule, number, CostModel(machine, threads), True, True, Budget(_ASKED))[0]
+def frame_loops(schedule: Schedule, number: int) -> tuple[list[str], str]:
+    """The lines of the loops of frame `number` of a schedule's film, and the reason why there are none."""
+    try:
+        return printed(lower_schedule(schedule.snapshot(number), draft=True)).splitlines(), ""
+    except ScheduleError as problem:
+        return [], str(problem)
+
+
+def frame_next(schedule: Schedule, number: int, machine: Machine, threads: int = 1) -> list[NextPrimitive]:
+    """The primitives that may come after frame `number`: some ten times as long as the loops take."""
+    return next_primitives(schedule, number, CostModel(machine, threads), Budget(_ASKED))[0]
 
 
 def _bounds(schedule: Schedule) -> tuple[dict[StageState, Bounds] | None, Mapping[IterVar, Size]]:
@@ -179,12 +187,7 @@ def _details(
     schedule: Schedule, number: int, model: CostModel, loops: bool, wanted: bool, budget: Budget
 ) -> tuple[Details, bool]:
     """The details of a frame, and whether all that were asked for are there."""
-    error, text = "", list[str]()
-    if loops:
-        try:
-            text = printed(lower_schedule(schedule.snapshot(number), draft=True)).splitlines()
-        except ScheduleError as problem:
-            error = str(problem)
+    text, error = frame_loops(schedule, number) if loops else ([], "")
     following, complete = next_primitives(schedule, number, model, budget) if wanted else ([], False)
     return Details(text, error, following), complete
 

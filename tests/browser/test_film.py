@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 import whence
 from whence.explorer.report_file import write_report
 from whence.explorer.session.document import Session
+from whence.explorer.session.schedules import frame_loops
 from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
 from whence.exploring.server import Server, running
@@ -142,6 +143,27 @@ def test_what_a_primitive_changed_is_marked(page: Page, report: Path, session: S
     picture("film")
 
 
+IN_VIEW = """element => {
+  const change = element.querySelector("ins, del, .row-new, .row-old") ?? element.querySelector("[data-change]");
+  const [{ top, bottom }, view] = [change, element].map(each => each.getBoundingClientRect());
+  return bottom > view.top && top < view.bottom && element.scrollHeight > element.clientHeight;
+}"""
+
+
+def test_a_frame_is_scrolled_to_what_changed(page: Page, report: Path, session: Session):
+    opened(page, report)
+    page.locator("#dock").evaluate("dock => dock.style.setProperty('--dock-height', '260px')")
+    (film,) = session.schedules
+    changing = [number for number, frame in enumerate(film.frames) if frame.changed and frame.tir]
+    for name in ("film-loops", "film-picture"):
+        area = page.locator(f"[data-test={name}]")
+        for number in changing:
+            area.evaluate("element => element.scrollTo(0, 0)")
+            page.locator("[data-test=film-frame]").nth(number).click()
+            page.locator("[data-leaving]").first.wait_for(state="detached")
+            assert area.evaluate(IN_VIEW), (name, number)
+
+
 def test_two_frames_are_compared(page: Page, report: Path, session: Session):
     opened(page, report)
     page.locator("[data-test=film-compare]").select_option("0")
@@ -200,6 +222,20 @@ def test_a_chosen_primitive_is_applied_and_measured(page: Page, session: Session
         page.locator("button[data-test=film-next]").first.click()
         text = page.locator("[data-test=film-text]").input_value()
         assert session.schedules[0].frames[1].next[0].lines[-1] in text
+        # The loops of the text as it is, against those of the frame.
+        loops = page.locator("[data-test=film-loops]")
+        loops.locator("ins").first.wait_for()
+        film = session.schedules[0]
+        above = film.text.splitlines()[: film.frames[0].lines - 1]
+        lines, _ = frame_loops(read_schedule("\n".join([*above, text])), 2)
+        assert loops.locator(".film-line:not([data-sign='-'])").all_inner_texts() == [
+            f"{'+' if line.locator('ins').count() else ' '}{text}"
+            for line, text in zip(loops.locator(".film-line:not([data-sign='-'])").all(), lines, strict=True)
+        ]
+        page.locator("[data-test=film-text]").press("End")
+        page.locator("[data-test=film-text]").press_sequentially(" nonsense")
+        page.locator("[data-test=film-result].error").wait_for()
+        page.locator("[data-test=film-text]").fill(text)
         page.locator("[data-test=film-apply]").click()
         result = page.locator("[data-test=film-result]", has_text="results")
         result.wait_for(timeout=60_000)

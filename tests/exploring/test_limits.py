@@ -76,7 +76,7 @@ def test_the_body_of_a_request_that_takes_none_is_no_request(client: Client):
 
 def test_a_schedule_may_be_as_long_as_the_one_of_the_session_and_some_lines(client: Client):
     for text in ("x\n" * 600, "x" * 1_000_000):
-        answer = client.ask("POST", "/schedule/details", {"schedule": 0, "text": text})
+        answer = client.ask("POST", "/schedule/loops", {"schedule": 0, "text": text})
         assert answer.status == 413
         assert "lines" in answer.json["error"]
 
@@ -86,7 +86,7 @@ def test_requests_that_work_have_turns(client: Client, monkeypatch: pytest.Monke
     turns = client.server.site.orders._turns  # pyright: ignore[reportPrivateUsage]
     with turns, turns:
         assert client.ask("GET", "/export/1/json").status == 503
-        assert client.ask("POST", "/schedule/details", {"schedule": 0, "text": "x"}).status == 503
+        assert client.ask("POST", "/schedule/loops", {"schedule": 0, "text": "x"}).status == 503
     assert client.ask("GET", "/export/1/json").status == 200
 
 

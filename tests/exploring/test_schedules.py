@@ -13,7 +13,7 @@ import whence
 from whence import te
 from whence.explorer.session.document import Session
 from whence.explorer.session.schedules import film
-from whence.exploring.schedules import measured_schedule, schedule_details
+from whence.exploring.schedules import measured_schedule, schedule_loops
 from whence.exploring.warm import Warm
 from whence.support.machine import Machine
 
@@ -46,11 +46,12 @@ def chosen(client: Client, call: str) -> tuple[str, Any]:
 
 def test_details_of_a_text(served: Client):
     text, schedule = chosen(served, 's["C"].reorder(k, j.inner)')
-    answer = served.ask("POST", "/schedule/details", {"schedule": 0, "text": text})
+    answer = served.ask("POST", "/schedule/loops", {"schedule": 0, "text": text})
     assert answer.status == 200
     assert any("tir.for %j.inner" in line for line in answer.json["tir"])
+    answer = served.ask("POST", "/schedule/next", {"schedule": 0, "text": text})
     assert 's["C"].vectorize(j.inner)' in [primitive["call"] for primitive in answer.json["next"]]
-    same = served.ask("POST", "/schedule/details", {"schedule": 0, "text": schedule.text}).json
+    same = served.ask("POST", "/schedule/next", {"schedule": 0, "text": schedule.text}).json
     assert [primitive["call"] for primitive in same["next"]] == [each.call for each in schedule.frames[-1].next]
 
 
@@ -74,9 +75,10 @@ def test_a_text_is_measured_beside_the_default(served: Client):
     ],
 )
 def test_what_is_no_schedule_is_refused_in_a_sentence(served: Client, body: dict[str, Any], words: str):
-    answer = served.ask("POST", "/schedule/details", body)
-    assert answer.status == 400
-    assert words in answer.json["error"]
+    for path in ("/schedule/loops", "/schedule/next"):
+        answer = served.ask("POST", path, body)
+        assert answer.status == 400
+        assert words in answer.json["error"]
 
 
 def test_a_process_says_what_is_wrong_with_a_schedule():
@@ -87,5 +89,5 @@ def test_a_process_says_what_is_wrong_with_a_schedule():
         measured_schedule(warm, session, 0, text.replace("factor 16", "factor 0"))
     other = text.replace("tensor<32x32xf32>", "tensor<32x16xf32>")
     with pytest.raises(whence.WhenceError, match="schedule: "):
-        schedule_details(session, 0, other)
-    assert schedule_details(session, 0, text)["error"] == ""
+        schedule_loops(session, 0, other)
+    assert schedule_loops(session, 0, text)["error"] == ""

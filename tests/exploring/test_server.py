@@ -44,7 +44,7 @@ def test_every_answer_forbids_what_a_page_could_be_made_to_do(client: Client):
     [
         *(("GET", path) for path in ("/session/head", "/session/stage/0", "/sessions", "/events", "/passes")),
         *(("GET", "/export/1/json"), ("POST", "/run"), ("POST", "/upload"), ("DELETE", "/run/1")),
-        *(("POST", "/schedule/details"), ("POST", "/schedule/measure")),
+        *(("POST", "/schedule/loops"), ("POST", "/schedule/next"), ("POST", "/schedule/measure")),
     ],
 )
 def test_without_the_token_there_is_nothing(client: Client, method: str, path: str):

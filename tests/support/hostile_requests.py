@@ -36,7 +36,8 @@ _VALUES: tuple[Any, ...] = (
 )
 _PATHS = (
     *("/", "/login", "/sessions", "/session/head", "/session/stage/0", "/session/1/head", "/session/1/schedule/0"),
-    *("/passes", "/run", "/run/1", "/schedule/details", "/schedule/measure", "/upload", "/export/1/json"),
+    *("/passes", "/run", "/run/1", "/schedule/loops", "/schedule/next", "/schedule/measure"),
+    *("/upload", "/export/1/json"),
     *("/app/main.js", "/export/0/report", "/session/999999/stage/999999", "/session/stage/٣", "/%00", "//", "*"),
     *("/run?x=1", "/é"),
 )
@@ -45,7 +46,8 @@ _MORE = (b"Cookie", b"Origin", b"If-None-Match", b"Accept-Encoding", b"Transfer-
 _KEYS = {
     "/login": ("token",),
     "/run": ("session", "pipeline", "model", "upload", "text", "suffix", "options", "more"),
-    "/schedule/details": ("session", "schedule", "text"),
+    "/schedule/loops": ("session", "schedule", "text"),
+    "/schedule/next": ("session", "schedule", "text"),
 }
 _OPTIONS = ("opt-level", "target", "passes", "seed", "no-times", "films", "input", "job", "-o", "")
 

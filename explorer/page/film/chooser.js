@@ -7,6 +7,8 @@ import { duration } from "whence/words";
 /** @typedef {import("whence/film/film").Film} Film */
 /** @typedef {import("whence/types").App} App */
 
+/** Milliseconds without a key after which a text is looked at. */
+const PAUSE = 300;
 const NAMING = /= schedule\.(stage|axes|argument|thread) /;
 
 export class Chooser {
@@ -14,11 +16,17 @@ export class Chooser {
   #film = null;
   #turn = 0;
 
-  /** @param {App} app */
-  constructor(app) {
+  #typing = 0;
+
+  /**
+   * @param {App} app
+   * @param {(loops: import("whence/types").ScheduleLoops) => void} edited shows the loops of a text that was changed
+   */
+  constructor(app, edited) {
     this.app = app;
+    this.edited = edited;
     this.list = h("div", { class: "film-next" });
-    this.text = h("textarea", { class: "film-text", rows: 8, spellcheck: "false", "aria-label": "Text of the schedule", "data-test": "film-text" });
+    this.text = h("textarea", { class: "film-text", rows: 8, spellcheck: "false", "aria-label": "Text of the schedule", "data-test": "film-text", oninput: () => this.#typed() });
     this.result = h("p", { class: "film-result", role: "status", "data-test": "film-result" });
     const copy = h("button", { type: "button", "data-test": "film-copy", onclick: () => app.copy(this.#whole()) }, "Copy");
     this.apply = h("button", { type: "button", "data-test": "film-apply", title: "build it, run it beside the default schedule, and compare results and times", onclick: () => void this.#measure() }, "Apply and measure");
@@ -38,14 +46,12 @@ export class Chooser {
     this.text.value = film.sequence(number);
     this.result.textContent = "";
     const frame = film.frame(number);
-    if (!frame.loaded && !film.api.scheduleDetails) {
-      fill(this.list, h("p", { class: "dim" }, "They were not recorded for this frame."));
-      return;
-    }
     fill(this.list, h("p", { class: "dim" }, "…"));
     try {
-      const { next } = await film.details(number);
-      if (turn === this.#turn) this.#list(next, frame.cost?.seconds ?? -1);
+      const next = await film.next(number);
+      if (turn !== this.#turn) return;
+      if (next) this.#list(next, frame.cost?.seconds ?? -1);
+      else fill(this.list, h("p", { class: "dim" }, "They were not recorded for this frame."));
     } catch (error) {
       if (turn === this.#turn) this.#fail(error);
     }
@@ -76,13 +82,24 @@ export class Chooser {
     void this.#refresh();
   }
 
-  /** Show what may come after the text as it is; without a server the list stays. */
+  /** Wait until typing pauses. */
+  #typed() {
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => void this.#refresh(), PAUSE);
+  }
+
+  /** Show the loops of the text as it is, and then what may come after it; without a server all stays. */
   async #refresh() {
     const turn = ++this.#turn;
-    const { scheduleDetails } = this.app.api;
-    if (!this.#film || !scheduleDetails) return;
+    const { scheduleLoops, scheduleNext } = this.app.api;
+    if (!this.#film || !scheduleLoops || !scheduleNext) return;
+    this.result.classList.remove("error");
+    this.result.textContent = "";
     try {
-      const { next } = await scheduleDetails(this.#film.number, this.#whole());
+      const loops = await scheduleLoops(this.#film.number, this.#whole());
+      if (turn !== this.#turn) return;
+      this.edited(loops);
+      const { next } = await scheduleNext(this.#film.number, this.#whole());
       if (turn === this.#turn) this.#list(next, -1);
     } catch (error) {
       if (turn === this.#turn) this.#fail(error);

@@ -4,7 +4,7 @@ import { fill, h, mark } from "whence/dom";
 import { Chooser } from "whence/film/chooser";
 import { dataflow, variables } from "whence/film/diagrams";
 import { Film } from "whence/film/film";
-import { flipped } from "whence/film/flip";
+import { flipped, revealChange } from "whence/film/flip";
 import { showLines } from "whence/film/loops";
 import { treePicture } from "whence/film/picture";
 import { comparedStages, ITERATION_TYPES, plainStages, sideOf } from "whence/film/rows";
@@ -59,7 +59,7 @@ export class ScheduleDock {
     this.about = h("p", { class: "film-about", "data-test": "film-about" });
     this.picture = h("div", { class: "film-picture", tabindex: 0, role: "region", "aria-label": "Schedule", "data-test": "film-picture" });
     this.loops = h("div", { class: "film-loops", tabindex: 0, role: "region", "aria-label": "Loops", "data-test": "film-loops" });
-    this.chooser = new Chooser(app);
+    this.chooser = new Chooser(app, (loops) => void this.#showEdited(loops));
     const legend = h("ul", { class: "film-legend", "aria-label": "Types of iteration variables", "data-test": "film-legend" }, ...ITERATION_TYPES.map(([name, colour]) => h("li", {}, h("i", { style: { background: colour } }), name)));
     const bar = h("div", { class: "film-bar" }, this.kernels, this.strip.button, h("div", { class: "film-views", role: "group", "aria-label": "Diagram" }, ...this.tabs), h("label", {}, "against ", this.compare), legend);
     const body = h("div", { class: "film-body" }, this.picture, this.loops, this.chooser.element);
@@ -173,7 +173,10 @@ export class ScheduleDock {
       }
     };
     if (same) flipped(this.picture, draw);
-    else draw();
+    else {
+      draw();
+      revealChange(this.picture);
+    }
     void this.#showLoops(film, k, before);
   }
 
@@ -181,21 +184,24 @@ export class ScheduleDock {
   async #showLoops(film, k, before) {
     const turn = this.#turn;
     try {
-      const here = await loopsOf(film, k);
-      const there = before >= 0 ? await loopsOf(film, before) : null;
+      const here = await film.madeLoops(k);
+      const there = before >= 0 ? await film.madeLoops(before) : null;
       if (turn !== this.#turn || k !== this.#frame || before !== this.#before()) return;
-      if (here) flipped(this.loops, () => showLines(this.loops, there, here));
+      if (here) flipped(this.loops, () => showLines(this.loops, there && there.tir, here.tir));
       else fill(this.loops, h("p", { class: "dim" }, "The loops of this frame were not recorded: `whence explore --films all` does."));
     } catch (error) {
       fill(this.loops, h("p", { class: "error" }, error instanceof Error ? error.message : String(error)));
     }
   }
-}
 
-/** The loops of a frame; null where nobody has them. @param {Film} film @param {number} k */
-async function loopsOf(film, k) {
-  if (film.hasLoops(k)) return film.loops(k);
-  return film.api.scheduleDetails ? (await film.details(k)).tir : null;
+  /** Show the loops of a text that was changed against those of the frame. @param {import("whence/types").ScheduleLoops} loops */
+  async #showEdited({ tir, error }) {
+    const film = this.#film;
+    if (!film) return;
+    const there = await film.madeLoops(this.#frame);
+    if (error) fill(this.loops, h("p", { class: "error" }, error));
+    else flipped(this.loops, () => showLines(this.loops, there && there.tir, tir));
+  }
 }
 
 /** The schedule of the kernel that does most. @param {import("whence/types").Session} document */

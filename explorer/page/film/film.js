@@ -3,14 +3,17 @@
 import { edited } from "whence/body";
 
 /** @typedef {import("whence/document").Frame} Frame */
+/** @typedef {import("whence/document").NextPrimitive} NextPrimitive */
 /** @typedef {import("whence/document").Schedule} Schedule */
 /** @typedef {import("whence/document").TreeStage} TreeStage */
 /** @typedef {import("whence/types").Api} Api */
-/** @typedef {import("whence/types").ScheduleDetails} Details */
+/** @typedef {import("whence/types").ScheduleLoops} Loops */
 
 export class Film {
-  /** @type {Map<number, Promise<Details>>} */
-  #details = new Map();
+  /** What a server made, by frame. @type {Map<number, Promise<Loops>>} */
+  #made = new Map();
+  /** @type {Map<number, Promise<{ next: NextPrimitive[] }>>} */
+  #next = new Map();
   /** @type {string[][]} */
   #loops = [];
 
@@ -68,20 +71,42 @@ export class Film {
   }
 
   /**
-   * Return loops and next primitives of a frame; what the document left out, a server makes.
+   * Return the loops of a frame; what the document left out, a server makes. Null where nobody has them.
    * @param {number} k
-   * @returns {Promise<Details>}
+   * @returns {Promise<Loops | null>}
    */
-  details(k) {
-    let details = this.#details.get(k);
-    if (!details) {
-      const { loaded, error, next } = this.frame(k);
-      const kept = { tir: this.loops(k), error, next };
-      details = !loaded && this.api.scheduleDetails ? this.api.scheduleDetails(this.number, this.whole(this.sequence(k))) : Promise.resolve(kept);
-      this.#details.set(k, details);
-      // What failed may be asked for again.
-      details.catch(() => this.#details.delete(k));
-    }
-    return details;
+  async madeLoops(k) {
+    const { scheduleLoops } = this.api;
+    if (this.hasLoops(k)) return { tir: this.loops(k), error: this.frame(k).error };
+    return scheduleLoops ? once(this.#made, k, () => scheduleLoops(this.number, this.whole(this.sequence(k)))) : null;
   }
+
+  /**
+   * Return the primitives that may come after a frame; null where nobody knows them.
+   * @param {number} k
+   * @returns {Promise<NextPrimitive[] | null>}
+   */
+  async next(k) {
+    const { scheduleNext } = this.api;
+    const { loaded, next } = this.frame(k);
+    if (loaded) return next;
+    return scheduleNext ? (await once(this.#next, k, () => scheduleNext(this.number, this.whole(this.sequence(k))))).next : null;
+  }
+}
+
+/**
+ * Ask once; what failed may be asked for again.
+ * @template T
+ * @param {Map<number, Promise<T>>} kept
+ * @param {number} k
+ * @param {() => Promise<T>} ask
+ */
+function once(kept, k, ask) {
+  let answer = kept.get(k);
+  if (!answer) {
+    answer = ask();
+    kept.set(k, answer);
+    answer.catch(() => kept.delete(k));
+  }
+  return answer;
 }

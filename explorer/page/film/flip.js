@@ -2,22 +2,29 @@
 
 import { h, svg } from "whence/dom";
 import { arrive, calm, leave, settle } from "whence/motion";
+import { reveal } from "whence/navigate";
+
+/** What is marked in a frame, the lines and rows before the stages around them. */
+const CHANGES = ["ins, del, .row-new, .row-old", "[data-change]"];
 
 /** @typedef {{element: Element, rect: DOMRect, around: string}} Place `around`: the key of what it is a part of */
 
 /**
- * Draw other contents of an element, and move what has the same `data-flip` from where it was.
+ * Draw other contents of an element with its first change in view, and move what has the same `data-flip` from where it
+ * was.
  * @param {HTMLElement} element
  * @param {() => void} draw
  */
 export function flipped(element, draw) {
   if (calm()) {
     draw();
+    revealChange(element);
     return;
   }
   settle(element);
   const before = places(element);
   draw();
+  revealChange(element);
   const after = places(element);
   const view = element.getBoundingClientRect();
   const seen = (/** @type {DOMRect | undefined} */ rect) => rect !== undefined && rect.bottom > view.top && rect.top < view.bottom;
@@ -35,6 +42,16 @@ export function flipped(element, draw) {
   }
   for (const [key, { element: part, rect, around }] of before)
     if (!after.has(key) && seen(rect) && (around === "" || after.has(around))) fade(element, part, rect);
+}
+
+/** Scroll to the first change. @param {Element} element */
+export function revealChange(element) {
+  const change = CHANGES.map((marks) => element.querySelector(marks)).find(Boolean);
+  if (!change) return;
+  const [rect, view] = [change.getBoundingClientRect(), element.getBoundingClientRect()];
+  const { scrollLeft, scrollTop, clientWidth, clientHeight } = element;
+  const [x, y] = [rect.left - view.left + scrollLeft, rect.top - view.top + scrollTop];
+  element.scrollTo(reveal([x, x + rect.width], [scrollLeft, clientWidth]), reveal([y, y + rect.height], [scrollTop, clientHeight]));
 }
 
 /** @param {Element} element @returns {Map<string, Place>} */

@@ -78,7 +78,7 @@ class Jobs:
             if self.current is not None or self._closed:
                 raise Refusal(409, "expected no other job to run")
             self._count += 1
-            path = self._folder / f"session{self._count}.json.gz"
+            path = self._folder / f"session{self._count}.json"
             try:
                 # In a session of its own: a signal to it reaches what it started, and none from a terminal reaches it.
                 process = self.warm.start(

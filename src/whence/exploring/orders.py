@@ -16,7 +16,7 @@ from whence.explorer.session.views.choice import Choice
 from whence.exploring.guard import Refusal
 from whence.exploring.jobs import Jobs
 from whence.exploring.request import MOST, Request
-from whence.exploring.schedules import measured_schedule, schedule_details
+from whence.exploring.schedules import measured_schedule, schedule_loops, schedule_next
 from whence.exploring.store import Kept, Store
 from whence.exploring.uploads import Uploads
 from whence.passes.registry import PASSES
@@ -125,17 +125,21 @@ class Orders:
                 new += after[k:end]
         return "; ".join(f"{word} {_some(passes)}" for word, passes in (("without", gone), ("with", new)) if passes)
 
-    def schedule_details(self, body: dict[str, object]) -> dict[str, Any]:
-        """Return the loops of a schedule, and its possible next lines; refuses another text with 400.
+    def schedule_loops(self, body: dict[str, object]) -> dict[str, Any]:
+        """Return the loops of a schedule; refuses another text with 400.
 
         session: the last one by default. schedule: its number in the session. text: the whole schedule.
         """
-        return self._of_schedule(body, schedule_details)
+        return self._of_schedule(body, schedule_loops)
+
+    def schedule_next(self, body: dict[str, object]) -> dict[str, Any]:
+        """Return the possible next lines of a schedule; body, refusals: as `schedule_loops` has them."""
+        return self._of_schedule(body, schedule_next)
 
     def measure_schedule(self, body: dict[str, object]) -> dict[str, Any]:
         """Return the times of a text of a schedule and of the session's, and whether they compute the same.
 
-        body, refusals: as `schedule_details` has them; 409 while another one is measured.
+        body, refusals: as `schedule_loops` has them; 409 while another one is measured.
         """
         return self._of_schedule(body, partial(measured_schedule, self.jobs.warm))
 

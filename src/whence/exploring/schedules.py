@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from whence.explorer.session.document import Session
-from whence.explorer.session.schedules import frame_details
+from whence.explorer.session.schedules import frame_loops, frame_next
 from whence.exploring.guard import Refusal
 from whence.exploring.warm import Warm
 from whence.kernels.schedule_text import read_schedule
@@ -23,16 +23,23 @@ _PROGRAM = ("-m", "whence.exploring.measured_schedule")
 _busy = threading.Lock()
 
 
-def schedule_details(session: Session, number: int, text: str) -> dict[str, Any]:
-    """Return the loops of a text of schedule `number`, why there are none, and the primitives that may come next.
+def schedule_loops(session: Session, number: int, text: str) -> dict[str, Any]:
+    """Return the loops of a text of schedule `number`, or why there are none.
 
     Raises WhenceError for a text that is no schedule of the function.
     """
+    schedule = read_schedule(text)
+    lines, error = frame_loops(schedule, len(schedule.primitives))
+    return {"tir": lines, "error": error}
+
+
+def schedule_next(session: Session, number: int, text: str) -> dict[str, Any]:
+    """Return the primitives that may come after a text of schedule `number`; errors as `schedule_loops`."""
     target = Target.parse(session.made_by.target)
     schedule = read_schedule(text)
     threads = session.made_by.threads or target.hardware.cores
-    details = frame_details(schedule, len(schedule.primitives), target.hardware, threads)
-    return {"tir": details.tir, "error": details.error, "next": [asdict(primitive) for primitive in details.next]}
+    following = frame_next(schedule, len(schedule.primitives), target.hardware, threads)
+    return {"next": [asdict(primitive) for primitive in following]}
 
 
 def measured_schedule(warm: Warm, session: Session, number: int, text: str) -> dict[str, Any]:

@@ -221,8 +221,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def schedule(self, what: str) -> None:
         orders = self.server.site.orders
-        answer = orders.schedule_details if what == "details" else orders.measure_schedule
-        self._send_json(answer(self._json_body()))
+        answers = {"loops": orders.schedule_loops, "next": orders.schedule_next, "measure": orders.measure_schedule}
+        self._send_json(answers[what](self._json_body()))
 
     def cancel(self, number: str) -> None:
         self.server.site.jobs.cancel(int(number))
@@ -296,7 +296,7 @@ _ROUTES: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("GET", "/events", Handler.events),
     ("POST", "/run", Handler.run),
     ("DELETE", f"/run/{_NUMBER}", Handler.cancel),
-    ("POST", "/schedule/(details|measure)", Handler.schedule),
+    ("POST", "/schedule/(loops|next|measure)", Handler.schedule),
     ("POST", "/upload", Handler.upload),
     ("GET", f"/export/{_NUMBER}/([a-z-]+)", Handler.export),
 )

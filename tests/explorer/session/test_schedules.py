@@ -15,7 +15,7 @@ from whence.explorer.session.costs import CostModel
 from whence.explorer.session.films import Frame, LoopRow, Schedule, TreeStage
 from whence.explorer.session.line_edits import edited, edits_between
 from whence.explorer.session.next_primitives import next_primitives
-from whence.explorer.session.schedules import Detail, film, frame_details, kernel_schedule
+from whence.explorer.session.schedules import Detail, film, frame_loops, frame_next, kernel_schedule
 from whence.kernels import compare_schedules, read_schedule
 from whence.lowering.kernel.printing import printed
 from whence.lowering.te_to_tir.lower import lower_schedule
@@ -199,9 +199,8 @@ def test_details_are_made_of_the_text_alone() -> None:
     lines: list[str] = []
     for number, frame in enumerate(shown().frames[:3]):
         lines = edited(lines, frame.tir)
-        details = frame_details(read, number, MACHINE, 2)
-        assert details.tir == lines
-        assert details.next == frame.next
+        assert frame_loops(read, number) == (lines, "")
+        assert frame_next(read, number, MACHINE, 2) == frame.next
 
 
 def test_kernels_tell_the_strategy_that_scheduled_them() -> None:
