@@ -87,6 +87,8 @@ class Report:
             lines.append(f"a run: {before} -> {after}, {_times(self.run)}")
         elif not won:
             lines.append("a run: as before, as no candidate was faster than the default")
+        else:
+            lines.append("a run: not compared with one before")
         roof = f"{percent(self.near_roof_before)} of the time of these kernels was what the machine cannot do without"
         lines.append(roof + (f", and {percent(self.near_roof)} is now" if won else ""))
         if won:

@@ -33,6 +33,10 @@ DUEL_PAIRS = 21
 _ABLATION_PAIRS = 9
 _IDLE = 2
 """The number of rounds without a gain after which a search ends."""
+_PIECE = 8
+"""Candidates between two looks at the clock."""
+_ROUNDS = 0.75
+"""The part of a kernel's time that is for rounds; the rest is for finals."""
 _GAIN = 1.005
 """The least ratio that counts as a gain."""
 WIDEST = 1.2
@@ -90,28 +94,31 @@ def search(
     *,
     seed: int,
     trials: int,
-    more: Callable[[], bool] = lambda: True,
+    spent: Callable[[], float] = lambda: 0.0,
     tell: Callable[[Found, float], None] = lambda outcome, ratio: None,
 ) -> Found:
     """Look for decisions about a kernel that are faster than the default.
 
-    trials: how many candidates are measured at most, duels left out. more: whether there is time for another round.
-    tell: hears of every round, and of the best ratio so far.
+    trials: how many candidates are measured at most, duels left out. spent: the part of the kernel's time that is over;
+    rounds end with `_ROUNDS` of it, and past 1 a candidate meets the default at once. tell: hears of every round, and
+    of the best ratio so far.
     """
     points = task.space.points(seed)
     run = _Search(task, points, points.costs(rates), measure, _generator(seed, task.workload))
     outcome = run.outcome
     idle, best = 0, 1.0
-    while idle < _IDLE and outcome.measured < trials and more():
+    while idle < _IDLE and outcome.measured < trials and spent() < _ROUNDS:
         chosen = run.proposals.next_round(trials - outcome.measured)
         if not chosen:
             break
-        run.try_out(chosen)
+        for first in range(0, len(chosen), _PIECE):
+            if not first or spent() < _ROUNDS:
+                run.try_out(chosen[first : first + _PIECE])
         gained = run.best_ratio()
         idle = 0 if gained > best * _GAIN else idle + 1
         best = max(best, gained)
         tell(outcome, best)
-    run.finish()
+    run.finish(spent)
     return outcome
 
 
@@ -205,20 +212,23 @@ class _Search:
                 self.ratios[point] = outcome.ratio
                 self.outcome.predicted.append((float(self.costs[point]), outcome.ratio))
 
-    def finish(self) -> None:
-        """Let the best ones be measured better, the best of these meet the default, and see what its decisions do."""
+    def finish(self, spent: Callable[[], float]) -> None:
+        """Let the best ones be measured better, the best of these meet the default, and see what its decisions do.
+
+        Where the time is over, only the best one meets the default.
+        """
         ranked = sorted((point for point in self.ratios if point), key=lambda point: (-self.ratios[point], point))
         finalists = [point for point in ranked[:_FINALISTS] if self.ratios[point] > 1]
         decided = [self.points.decisions(point) for point in finalists]
         if not decided:
             return
-        outcomes = self.measure(self.task, decided, _FINAL_PAIRS)
-        scored = [
-            (decisions, score) for decisions, score in zip(decided, outcomes, strict=True) if isinstance(score, Score)
-        ]
-        if not scored:
-            return
-        best = max(scored, key=lambda pair: pair[1].ratio)[0]
+        best = decided[0]
+        if spent() < 1:
+            outcomes = zip(decided, self.measure(self.task, decided, _FINAL_PAIRS), strict=True)
+            scored = [(decisions, score) for decisions, score in outcomes if isinstance(score, Score)]
+            if not scored:
+                return
+            best = max(scored, key=lambda pair: pair[1].ratio)[0]
         (duel,) = self.measure(self.task, [best], DUEL_PAIRS)
         if isinstance(duel, Failed):
             self.outcome.failed.append((best, duel))
@@ -229,6 +239,7 @@ class _Search:
         self.outcome.decisions = best
         if len(best) == 1:
             self.outcome.ablation = {name: duel.ratio for name in best}
+        if len(best) == 1 or spent() >= 1:
             return
         without = [{name: number for name, number in best.items() if name != left} for left in best]
         for left, score in zip(best, self.measure(self.task, without, _ABLATION_PAIRS), strict=True):

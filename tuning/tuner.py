@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol as Interface
 
+from ..explorer.report import count
 from ..lowering.relay_to_te.cost import Rates
 from .builder import build, default_code
 from .jobs import Code, Failed, Job, Measured, Protocol
@@ -20,10 +21,13 @@ _LEAST = 0.002
 _NEAR_ROOF = 1.1
 """A kernel that takes no longer than this times its bound is as fast as it gets."""
 _DEFAULT_PAIRS = 3
+_AT_ONCE = 4
+"""Defaults between two looks at the clock."""
+_LATE = "no time was left"
 _LEAST_SECONDS = 1.0
 """Less time is not worth beginning a kernel."""
-_RESERVE = 0.25
-"""The part of a kernel's time that is left for its duels."""
+_DEFAULTS = 0.4
+"""The part of all time after which no further default is measured."""
 
 
 class Log(Interface):
@@ -100,6 +104,13 @@ class State:
     gained: float
     """The speed of the run relative to the default, by the decisions so far and the times of kernels."""
     elapsed: float
+    stage: str = ""
+    """The work before the first kernel is searched, "compiling"; the other fields say nothing then."""
+
+    @staticmethod
+    def before(stage: str) -> State:
+        """The progress before the first kernel is searched."""
+        return State("", 0, 0, 0, 1.0, 1.0, 0.0, stage)
 
 
 class Tuner:
@@ -128,7 +139,7 @@ class Tuner:
         """Search kernels, those first by which a run can gain most; a result for each, in that order."""
         start = time.monotonic()
         deadline = start + self.settings.seconds if self.settings.seconds is not None else None
-        results = self._defaults(tasks)
+        results = self._defaults(tasks, start)
         results.sort(key=lambda result: (-self._potential(result), result.task.number))
         worth = [result for result in results if not result.reason]
         before = sum(result.default_seconds * result.task.calls for result in results)
@@ -136,16 +147,19 @@ class Tuner:
             at = results.index(result)
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left < _LEAST_SECONDS:
-                results[at] = replace(result, reason="no time was left")
+                results[at] = replace(result, reason=_LATE)
                 continue
             rest = sum(map(self._potential, worth[position:]))
             part = self._potential(result) / rest if rest else 1.0
-            until = None if left is None else time.monotonic() + left * part * (1 - _RESERVE)
+            share = None if left is None else left * part
 
             def heard(outcome: Found, best: float, result: Result = result, position: int = position) -> None:
                 after = sum(other.seconds * other.task.calls for other in results)
                 state = (result.task.name, position + 1, len(worth), self._measured, best, before / after)
                 self.tell(State(*state, time.monotonic() - start))
+
+            def spent(since: float = time.monotonic(), share: float | None = share) -> float:
+                return 0.0 if share is None else (time.monotonic() - since) / share
 
             heard(Found(), 1.0)
             outcome = search(
@@ -154,7 +168,7 @@ class Tuner:
                 self.measure,
                 seed=self.settings.seed,
                 trials=self.settings.trials,
-                more=lambda until=until: until is None or time.monotonic() < until,
+                spent=spent,
                 tell=heard,
             )
             results[at] = replace(result, outcome=outcome)
@@ -190,31 +204,40 @@ class Tuner:
                 self.log.measured(task, decided[number], way, score)
         return [score for score in scores if score is not None]
 
-    def _defaults(self, tasks: Sequence[Task]) -> list[Result]:
-        """Measure the defaults; which are worth a search, and if not, why."""
+    def _defaults(self, tasks: Sequence[Task], start: float) -> list[Result]:
+        """Measure the defaults, the longest first; which are worth a search, and if not, why."""
         seconds: dict[int, float] = {}
         ways = [self._protocol(task, _DEFAULT_PAIRS) for task in tasks]
+        bounds = [task.bound(self.rates, self._model_bytes) for task in tasks]
         new: list[int] = []
         for number, (task, way) in enumerate(zip(tasks, ways, strict=True)):
             if (score := self.log.known(task, {}, asdict(way))) is not None:
                 seconds[number] = score.seconds
             else:
                 new.append(number)
-        jobs = [self._job(tasks[number], [default_code(tasks[number])], ways[number]) for number in new]
-        for position, outcomes in self.pool.measure(jobs):
-            if isinstance(outcome := outcomes[0], Measured):
-                number = new[position]
-                seconds[number] = took = min(outcome.default_seconds, outcome.seconds)
-                score = Score(1.0, 1.0, 1.0, took, took)
-                self.log.default(tasks[number], asdict(ways[number]), score, self.rates)
+        new.sort(key=lambda number: -bounds[number] * tasks[number].calls)
+        until = None if self.settings.seconds is None else start + self.settings.seconds * _DEFAULTS
+        late = False
+        for first in range(0, len(new), _AT_ONCE):
+            part = new[first : first + _AT_ONCE]
+            self.tell(State.before(f"measuring the defaults of {count(len(tasks), 'kernel')}"))
+            jobs = [self._job(tasks[number], [default_code(tasks[number])], ways[number]) for number in part]
+            for position, outcomes in self.pool.measure(jobs):
+                if isinstance(outcome := outcomes[0], Measured):
+                    number = part[position]
+                    seconds[number] = took = min(outcome.default_seconds, outcome.seconds)
+                    score = Score(1.0, 1.0, 1.0, took, took)
+                    self.log.default(tasks[number], asdict(ways[number]), score, self.rates)
+            if late := until is not None and time.monotonic() > until:
+                break
         total = sum(took * tasks[number].calls for number, took in seconds.items())
         results: list[Result] = []
         for number, task in enumerate(tasks):
-            bound, took = task.bound(self.rates, self._model_bytes), seconds.get(number, 0.0)
+            bound, took = bounds[number], seconds.get(number, 0.0)
             result = Result(task, took, bound, took * task.calls / total if total else 0.0)
             reason = ""
             if number not in seconds:
-                reason = "its default could not be measured"
+                reason = _LATE if late and number in new else "its default could not be measured"
             elif self._potential(result) < _LEAST:
                 near = took <= bound * _NEAR_ROOF
                 reason = "it is as fast as the machine" if near else f"less than {_LEAST:.1%} of the run is to gain"

@@ -136,10 +136,17 @@ def test_no_more_than_the_trials_are_measured():
 
 
 def test_time_that_is_over_ends_a_search():
-    rounds = iter([True, False])
+    parts = iter([0.0, 0.5, 0.8, 0.8, 0.9, 0.9, 0.9])
     bench = Bench()
-    result = search(TASK, Rates(), bench, seed=0, trials=1000, more=lambda: next(rounds))
+    result = search(TASK, Rates(), bench, seed=0, trials=1000, spent=lambda: next(parts))
     assert result.measured == 16
+    assert {pairs for _, pairs in bench.asked} >= {3, 9, 21}
+    hurried = Bench()
+    result = search(TASK, Rates(), hurried, seed=0, trials=1000, spent=iter([0.0, *[1.5] * 9]).__next__)
+    assert result.measured == 8
+    assert [pairs for _, pairs in hurried.asked] == [3] * 8 + [21]
+    assert result.won
+    assert result.duel is not None
 
 
 def test_the_second_measurement_of_the_finalists_decides():

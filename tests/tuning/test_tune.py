@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -195,6 +196,52 @@ def flawed(task: Task, decisions: Mapping[str, int], flaw: str) -> Code:
     text = draft.llvm.replace(" fadd ", " fsub ", 1)
     assert text != draft.llvm
     return Code(draft.symbol, compile_text(text, task.target).object, draft.workspace)
+
+
+def test_a_budget_that_is_short_is_kept_and_leaves_records(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """On a machine where measuring one candidate takes three seconds of a clock that only measuring moves."""
+    seconds = [0.0]
+
+    class Slow(Replies):
+        def measure(self, jobs: Sequence[Job]) -> Iterator[tuple[int, tuple[Outcome, ...]]]:
+            seconds[0] += 3 * sum(len(job.candidates) for job in jobs)
+            return super().measure(jobs)
+
+    states: list[Any] = []
+    clock = Clock(seconds)
+    monkeypatch.setattr("whence.compiler.tune.LocalPool", Slow)
+    monkeypatch.setattr("whence.compiler.tune.time", clock)
+    monkeypatch.setattr(tuner, "time", clock)
+    (report,) = whence.tune(model, tmp_path, trials=96, threads=1, budget=60, progress=states.append)
+    before = ["compiling", "looking for choices", "measuring the machine", "measuring the defaults of 1 kernel"]
+    assert [state.stage for state in states[:4]] == before
+    assert states[0].elapsed == 0
+    assert 3 * 8 <= report.elapsed <= 120
+    assert {line["whence"]["kind"] for line in lines(tmp_path / "records.jsonl")} == {"trial", "winner"}
+    (result,) = report.results
+    assert result.outcome is not None
+    assert 8 <= result.outcome.measured <= 16
+    seconds[0] = 0
+    (report,) = whence.tune(model, tmp_path / "again", trials=96, threads=1, budget=1, progress=states.append)
+    assert report.results[0].reason == "no time was left"
+    assert "1 kernel, no time was left" in report.text()
+    assert len(lines(tmp_path / "again" / "records.jsonl")) == 1
+
+
+@dataclass
+class Clock:
+    """A clock of seconds that a test sets."""
+
+    seconds: list[float]
+
+    def monotonic(self) -> float:
+        return self.seconds[0]
+
+    def perf_counter(self) -> float:
+        self.seconds[0] += 0.001
+        return self.seconds[0]
 
 
 def test_a_killed_tuning_leaves_whole_lines_and_is_gone_on_with(model: Path, tmp_path: Path):

@@ -38,7 +38,7 @@ def add(commands: Subparsers) -> None:
     add_model(parser)
     add_inputs(parser)
     add_threads(parser)
-    about = "the time for all kernels: 600, 10m or 1h (default 10m)"
+    about = "the time for all of it, compiling included: 600, 10m or 1h (default 10m)"
     parser.add_argument("--budget", type=duration, default=600.0, metavar="TIME", help=about)
     about = "the maximal number of measured candidates per kernel (default 96)"
     parser.add_argument("--trials", type=whole(1), default=96, metavar="N", help=about)
@@ -76,22 +76,25 @@ class Bar:
 
     width: int = 0
     kernel: int = 0
+    stage: str = ""
     live: bool = field(default_factory=lambda: sys.stderr.isatty())
 
     def __call__(self, state: State) -> None:
         """Show a state."""
-        done = round(_BAR * (state.number - 1) / state.kernels)
-        text = (
-            f"[{'#' * done}{'.' * (_BAR - done)}] {state.number}/{state.kernels} {state.kernel}: best {state.best:.3f}"
-        )
-        text += f", {state.measured} measured, run {state.gained:.3f} times as fast, {state.elapsed:.0f} s"
+        if state.stage:
+            text = f"{state.stage} .. {state.elapsed:.0f} s"
+        else:
+            done = round(_BAR * (state.number - 1) / state.kernels)
+            text = f"[{'#' * done}{'.' * (_BAR - done)}] {state.number}/{state.kernels} {state.kernel}: "
+            text += f"best {state.best:.3f}, {state.measured} measured, run {state.gained:.3f} times as fast, "
+            text += f"{state.elapsed:.0f} s"
         if self.live:
             sys.stderr.write(f"\r{text[:160].ljust(self.width)}")
             sys.stderr.flush()
             self.width = min(160, len(text))
-        elif state.number != self.kernel:
-            print(text, file=sys.stderr)
-        self.kernel = state.number
+        elif (state.number, state.stage) != (self.kernel, self.stage):
+            print(text, file=sys.stderr, flush=True)
+        self.kernel, self.stage = state.number, state.stage
 
     def end(self) -> None:
         """Take the changing line away."""

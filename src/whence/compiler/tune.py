@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ from whence.tuning.search import Score
 from whence.tuning.tasks import tasks_of
 from whence.tuning.tuner import Settings, State, Tuner, score_of
 
+_KERNELS = 0.9
+"""The part of the budget that is for kernels; the rest is for a comparison of whole runs."""
 _RUNS = 21
 """Alternations of the whole model at the end."""
 
@@ -64,7 +66,8 @@ def tune(
     source, opt_level and other options: those of `whence.compile`; the sizes of inputs have to be known.
     output: the folder or file of the records; existing records are continued. `whence.compile(source, tuned=output)`
     then uses the decisions.
-    budget: seconds for all kernels; None for no limit. trials: the most candidates of a kernel.
+    budget: seconds for all of it, compiling the model included; None for no limit.
+    trials: the most candidates of a kernel.
     seed: the seed of the search. The same seed and the same measurements give the same decisions.
     threads: the threads of the model; None for WHENCE_NUM_THREADS, or all CPUs.
     timeout: seconds after which a candidate counts as hanging.
@@ -92,6 +95,13 @@ def tune(
     reports: list[Report] = []
     with _pool(scheduler, security) as pool:
         for machine, _ in pool.machines():
+            start = time.monotonic()
+
+            def tell(state: State, start: float = start) -> None:
+                if progress is not None:
+                    progress(replace(state, elapsed=time.monotonic() - start))
+
+            tell(State.before("compiling"))
             kind = own if scheduler is None else target_of(machine)
             # Before anything takes long: it may not be there to write to.
             log = RecordLog(output, kind, seed, prior)
@@ -100,11 +110,18 @@ def tune(
             _check(compiled)
             options_there = {**options, "opt_level": opt_level, "target": kind}
             run = _Run(
-                source, compiled, options=options_there, pool=pool, machine=machine, log=log, local=scheduler is None
+                source=source,
+                compiled=compiled,
+                options=options_there,
+                pool=pool,
+                machine=machine,
+                log=log,
+                local=scheduler is None,
+                start=start,
             )
             with PassContext.current().at_level(opt_level):
                 arrays = inputs(compiled.inputs) if callable(inputs) else inputs or default_inputs(compiled.inputs)
-                reports.append(run.tune(settings, arrays, progress))
+                reports.append(run.tune(settings, arrays, tell))
     return reports
 
 
@@ -120,10 +137,12 @@ class _Run:
     log: RecordLog
     local: bool
     """True where this machine measures: the model runs on it."""
+    start: float
+    """The time at which its budget began, of `time.monotonic`."""
 
-    def tune(self, settings: Settings, inputs: Mapping[str, Array], tell: Callable[[State], None] | None) -> Report:
-        """Search the model's kernels, and compare runs of it with the new decisions and the old."""
-        start = time.monotonic()
+    def tune(self, settings: Settings, inputs: Mapping[str, Array], tell: Callable[[State], None]) -> Report:
+        """Search the model's kernels, and compare runs of it with the new decisions and the old, if there is time."""
+        tell(State.before("looking for choices"))
         artifact = self.compiled.artifact
         runner, threads = (self.compiled.runner, self.compiled.pool) if self.local else (None, None)
         tasks = tasks_of(artifact, runner, threads, inputs, settings.seed)
@@ -134,8 +153,14 @@ class _Run:
             )
         rates = self.log.rates(settings.threads)
         if rates is None:
+            tell(State.before("measuring the machine"))
             rates = probe(self.pool, artifact.target, settings.threads, self.machine)
         weights = sum(array.nbytes for array in artifact.params)
+        budget = settings.seconds or 0.0
+        if settings.seconds is not None:
+            settings = replace(
+                settings, seconds=max(0.0, settings.seconds * _KERNELS - (time.monotonic() - self.start))
+            )
         tuner = Tuner(
             pool=self.pool,
             machine=self.machine,
@@ -143,15 +168,16 @@ class _Run:
             settings=settings,
             log=self.log,
             model_bytes=weights,
-            tell=tell or (lambda state: None),
+            tell=tell,
         )
         results = tuner.tune(tasks)
         score = None
-        if self.local and any(result.outcome is not None and result.outcome.won for result in results):
+        in_time = settings.seconds is None or time.monotonic() < self.start + budget
+        if in_time and self.local and any(result.outcome is not None and result.outcome.won for result in results):
             after = compile(self.source, tuned=self.log.path, threads=settings.threads, **self.options)
             score = _interleaved(self.compiled, after, inputs)
         name = Path(os.fspath(self.source)).name if isinstance(self.source, (str, Path)) else "model"
-        elapsed, skipped = time.monotonic() - start, self.log.records.skipped
+        elapsed, skipped = time.monotonic() - self.start, self.log.records.skipped
         return Report(
             model=name,
             machine=spelled(self.machine),
