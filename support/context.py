@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import cast
+from typing import Any, cast
 from uuid import uuid4
 
 from xdsl.passes import ModulePass
@@ -75,14 +75,19 @@ def _flat(config: Mapping[str, Option | Mapping[str, Option]]) -> dict[str, Opti
     return options
 
 
-def _check_passes(name: str, value: LowerPasses) -> None:
-    for entry in cast("list[object]", value):
+def _lower_passes(name: str, value: LowerPasses) -> LowerPasses:
+    """The passes, those that are objects of `transform` as xDSL's; raises PipelineError for anything else."""
+    passes: LowerPasses = []
+    for entry in cast("list[Any]", value):
         match entry:
-            case (int() as phase, ModulePass()) if phase in _PHASES:
-                continue
+            case (int() as phase, own) if phase in _PHASES and isinstance(
+                lower_pass := getattr(own, "in_place", own), ModulePass
+            ):
+                passes.append((phase, lower_pass))
             case _:
                 expected = f"[(phase from {_PHASES[0]} to {_PHASES[-1]}, pass), ..]"
                 raise PipelineError(f"config option '{name}': expected {expected}, got {entry!r}")
+    return passes
 
 
 def _passes_text(passes: LowerPasses) -> str:
@@ -90,6 +95,9 @@ def _passes_text(passes: LowerPasses) -> str:
     texts: list[str] = []
     for phase, lower_pass in passes:
         kind = type(lower_pass)
+        if hasattr(lower_pass, "foreign"):
+            texts.append(f"{phase} {lower_pass.number} {_PROCESS}")  # pyright: ignore
+            continue
         origin = "" if kind.__module__.startswith("whence.") else f" {kind.__module__} {id(kind)} {_PROCESS}"
         texts.append(f"{phase} {lower_pass.pipeline_pass_spec()}{origin}")
     return "; ".join(texts)
@@ -125,7 +133,7 @@ class PassContext:
                     f"config option '{name}': expected {expected.__name__}, got {type(value).__name__} ({value!r})"
                 )
             if isinstance(value, list):
-                _check_passes(name, value)
+                options[name] = _lower_passes(name, value)
         if opt_level not in range(5):
             raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
         self.opt_level = opt_level

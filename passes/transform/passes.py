@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, overload, runtime_checkable
 
 from xdsl import passes as xdsl
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.relay.core import FuncOp
+from ...dialects.tir import prim_funcs
 from ...provenance.ledger import Ledger, current_ledger, recording
 from ...provenance.lost import mark_lost
 from ...support.context import PassContext, spans_enabled
@@ -50,6 +54,7 @@ class HoldsModule(Protocol):
         ...
 
 
+_NUMBERS = itertools.count()
 HolderT = TypeVar("HolderT", bound=HoldsModule)
 
 
@@ -73,6 +78,9 @@ class Pass(ABC):
     or disables. The instruments of the PassContext are called around it.
     """
 
+    on_functions = False
+    """True of a pass that is called for each function."""
+
     def __init__(self, info: PassInfo):
         self.info = info
 
@@ -85,13 +93,19 @@ class Pass(ABC):
             case ModuleOp() as module:
                 return self.run(Work(module, False)).module
             case HoldsModule() as holder:
-                return holder.holding(self.run(Work(holder.module, False, holder)).module)
+                done = self.run(Work(holder.module, False, holder))
+                return cast("HoldsModule", done.holder).holding(done.module)
             case other:
                 raise PipelineError(f"{self.info.name}: expected a module, got {type(other).__name__}")
 
     @abstractmethod
     def run(self, work: Work) -> Work:
         """The pass under the current PassContext."""
+
+    @functools.cached_property
+    def in_place(self) -> xdsl.ModulePass:
+        """This as one of xDSL's passes, which changes the kernels of the module that it is given."""
+        return InPlace(self, next(_NUMBERS))
 
     def _guarded(self, work: Work, transform: Callable[[ModuleOp], ModuleOp], *, ours: bool) -> ModuleOp | None:
         """Run the pass under instruments and the audit; None when an instrument says that it should not run."""
@@ -111,7 +125,7 @@ class Pass(ABC):
         return cast("ModuleOp | None", done)
 
     def __repr__(self) -> str:
-        kind = "Module" if not isinstance(self, FunctionPass) else "Function"
+        kind = "Function" if self.on_functions else "Module"
         return f"Run {kind} pass: {self.info.name} at the optimization level {self.info.opt_level}"
 
 
@@ -122,12 +136,44 @@ def _pass_at(frame: FrameType) -> tuple[str, str]:
     return (f"pass {owner.info.name}", "") if isinstance(owner, Pass) else ("", "")
 
 
+@dataclass(frozen=True)
+class InPlace(xdsl.ModulePass):
+    """A pass of this module among those of `tir.add_lower_pass`.
+
+    Before: kernels. After: the same ops with what the pass makes of them.
+    Locations: the pass's audit keeps them.
+    """
+
+    name = "in-place"
+    foreign: Pass
+    number: int
+    """The number of the pass in this process: of its source nothing is known."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        made = {func.sym_name.data: func for func in prim_funcs(self.foreign(op))}
+        for func in prim_funcs(op):
+            if (new := made.get(func.sym_name.data)) is None:
+                raise PipelineError(
+                    f"pass {self.foreign.info.name}: expected the kernel @{func.sym_name.data}, got none"
+                )
+            func.properties, func.attributes = dict(new.properties), dict(new.attributes)
+            func.detach_region(0)
+            func.add_region(new.detach_region(0))
+
+    def __str__(self) -> str:
+        return self.foreign.info.name
+
+
 class NamedPass(Pass):
     """A pass of the registry, or any of xDSL's, on a copy of the module."""
 
     def __init__(self, pass_: xdsl.ModulePass, info: PassInfo):
         super().__init__(info)
         self.one = pass_
+
+    @functools.cached_property
+    def in_place(self) -> xdsl.ModulePass:
+        return self.one
 
     def run(self, work: Work) -> Work:
         copy = work.owned()
@@ -169,6 +215,8 @@ class FunctionPass(Pass):
 
     Left out are primitive functions, those for an external compiler, and those that say `SkipOptimization`.
     """
+
+    on_functions = True
 
     def __init__(self, pass_func: FunctionFunction, info: PassInfo):
         super().__init__(info)

@@ -18,6 +18,7 @@ from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import LocationAttr
+    from xdsl.ir import Operation
 
 
 class Source:
@@ -55,6 +56,8 @@ class Expr:
     dtype: str
     over_axes: bool = False
     """True for arithmetic of axes and whole numbers, as indices are."""
+    location: LocationAttr | None = None
+    """The place of its op, if that is not the one of the operation or statement that uses it."""
 
     __array_ufunc__ = None
     """numpy's numbers leave operators to expressions."""
@@ -280,10 +283,10 @@ class Reinterpret(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Joint(Expr):
-    """An op of several numbers, or of parts of one: `fma`, `dot2_bf16`, `join_bytes` or `widen_pairs`."""
+    """An op of several numbers or parts: `fma`, `dot2_bf16`, `join_bytes`, `widen_pairs`; in tir a copy of any op."""
 
     dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
-    op: str
+    op: str | Operation
     parts: tuple[Expr, ...]
 
 

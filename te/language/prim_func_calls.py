@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ...dialects.element_types import dtype_name
 from ...dialects.sizes.kernel import known
 from ...dialects.tir import PrimFuncOp, buffer_of
 from ...support.dtypes import fail
 from .tensor import Operation, Tensor, current_tag
+
+
+class HoldsOp(Protocol):
+    """An object that stands for a kernel, such as `tir.PrimFunc`."""
+
+    @property
+    def op(self) -> PrimFuncOp: ...
 
 
 class PrimFuncCallOp(Operation):
@@ -33,7 +40,7 @@ class PrimFuncCallOp(Operation):
 
 
 def extern_primfunc(
-    inputs: Sequence[Tensor], primfunc: PrimFuncOp, tag: str = "", attrs: dict[str, Any] | None = None
+    inputs: Sequence[Tensor], primfunc: PrimFuncOp | HoldsOp, tag: str = "", attrs: dict[str, Any] | None = None
 ) -> Any:
     """The outputs of a kernel that is called with `inputs`: a tensor, or a list of several.
 
@@ -42,6 +49,7 @@ def extern_primfunc(
 
         C = te.extern_primfunc([A, B], func)
     """
+    primfunc = primfunc if isinstance(primfunc, PrimFuncOp) else primfunc.op
     name, arguments = primfunc.sym_name.data, primfunc.block.args
     count = len(arguments) - primfunc.outputs.value.data
     if len(inputs) != count:

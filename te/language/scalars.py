@@ -177,7 +177,7 @@ class ScalarEmitter(IndexForms):
             elif missing := [o for o in self._operands(node, inner) if id(o[0]) * 2 + o[1] not in self.done]:
                 stack += reversed(missing)
             else:
-                self.done[id(node) * 2 + inner] = self._value(node, inner)
+                self.done[id(node) * 2 + inner] = self._located(node, inner)
         return self.done[id(expr) * 2 + guarded]
 
     def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
@@ -195,13 +195,16 @@ class ScalarEmitter(IndexForms):
             case _:
                 return [(child, guarded) for child in children(expr)]
 
+    def _located(self, expr: Expr, guarded: bool) -> SSAValue:
+        if expr.location is None:
+            return self._value(expr, guarded)
+        with self.builder.located(expr.location):
+            return self._value(expr, guarded)
+
     def _value(self, expr: Expr, guarded: bool) -> SSAValue:
         match expr:
             case Const():
-                if expr.location is None:
-                    return self.number(expr.value, scalar_type(expr.dtype))
-                with self.builder.located(expr.location):
-                    return self.number(expr.value, scalar_type(expr.dtype))
+                return self.number(expr.value, scalar_type(expr.dtype))
             case Var():
                 if expr in self.scalars:
                     return self.scalars[expr]
@@ -239,12 +242,14 @@ class ScalarEmitter(IndexForms):
             case Joint(op="fma"):
                 a, b, c = (self.value(part, guarded) for part in expr.parts)
                 return self._add(math.FmaOp(a, b, c))
-            case Joint():
-                kind = {"dot2_bf16": DotBf16Op, "join_bytes": JoinBytesOp, "widen_pairs": WidenPairsOp}[expr.op]
+            case Joint(op=str() as name):
+                kind = {"dot2_bf16": DotBf16Op, "join_bytes": JoinBytesOp, "widen_pairs": WidenPairsOp}[name]
                 parts = [self.value(part, guarded) for part in expr.parts]
                 return self._add(kind.create(operands=parts, result_types=[scalar_type(expr.dtype)]))
             case Call():
                 a = self.value(expr.a, guarded)
+                if expr.name == "likely":
+                    return a
                 if expr.name == "negative":
                     return self.make(arith.NegfOp, a)
                 if expr.name == "abs":

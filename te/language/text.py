@@ -103,7 +103,7 @@ def _text(node: Expr, parts: list[_Text]) -> _Text:
         case CallExtern():
             return _call("call_pure_extern", [f'"{node.dtype}"', f'"{node.callee}"', *words])
         case Joint():
-            return _call(node.op, words)
+            return _call(node.op if isinstance(node.op, str) else node.op.name.rpartition(".")[2], words)
         case Read():
             outside = "" if node.otherwise is None else f", otherwise={_number(node.otherwise)[0]}"
             return f"{node.tensor.name}[{', '.join(words) or '()'}{outside}]", _ATOM

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import LocationAttr
 
 from .expr import (
     Axis,
@@ -69,10 +71,20 @@ def rebuilt(
             parts = children(node)
             fresh = [done[id(part)] for part in parts]
             same = all(a is b for a, b in zip(parts, fresh, strict=True))
-            new = node if same else with_children(node, fresh)
+            new = node if same else at(with_children(node, fresh), node.location)
             new = new if after is None else _or(after(new), new)
         done[id(node)] = new
     return done[id(expr)]
+
+
+ExprT = TypeVar("ExprT", bound=Expr)
+
+
+def at(expr: ExprT, location: LocationAttr | None) -> ExprT:
+    """A new node, at a place of its own."""
+    if location is not None:
+        object.__setattr__(expr, "location", location)
+    return expr
 
 
 def _or(first: Expr | None, second: Expr) -> Expr:

@@ -20,6 +20,7 @@ from random_primitives import draw
 import whence
 from whence import te
 from whence.dialects.sizes import UndecidedSize
+from whence.kernels import lower
 from whence.kernels.open_functions import OpenFunction
 from whence.support.context import PassContext
 from whence.support.errors import ScheduleError
@@ -116,7 +117,7 @@ def _scheduled(dice: Dice, schedule: Schedule) -> Schedule:
         _, apply = draw(dice, schedule)
         try:
             apply()
-            whence.lower(schedule, simple_mode=True)
+            lower(schedule, simple_mode=True)
         except (ScheduleError, UndecidedSize):
             schedule = before
     return schedule

@@ -95,7 +95,7 @@ def test_what_may_not_be_said_is_told() -> None:
     a, b = tir.decl_buffer((4,), name="A"), tir.decl_buffer((4,), name="B")
     i = tir.Var("i")
     store = tir.For(i, 0, 4, "serial", tir.BufferStore(a, b[i], [i]))
-    with pytest.raises(ScheduleError, match="written last among the parameters, got A"):
+    with pytest.raises(ScheduleError, match="what is written last among the parameters, got A"):
         _ = tir.PrimFunc([a, b], store).op
     with pytest.raises(ScheduleError, match="expected 1 indices of 'A', got 2"):
         tir.BufferStore(a, 1.0, [i, i])

@@ -16,6 +16,7 @@ from test_further_passes import kernel as parsed
 import whence
 from whence import te
 from whence.dialects import tir
+from whence.kernels import lower
 from whence.passes.tir.analysis.out_of_range import errors_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.support.errors import ScheduleError
@@ -26,7 +27,7 @@ def test_a_computation_beyond_its_input_is_refused():
     schedule = te.create_schedule(te.compute((12,), lambda i: a[i], name="C").op)
     expected = r"tir.load: expected an index in \[0, 8\) of dimension 0 of %A, got 0 to 11 \(layer 'C', .*py line \d+\)"
     with pytest.raises(ScheduleError, match=expected):
-        whence.lower(schedule)
+        lower(schedule)
     with pytest.raises(ScheduleError, match=expected):
         whence.build_schedule(schedule)
 
@@ -45,7 +46,7 @@ def _shifted(a: Any) -> Any:
 def test_a_script_beyond_its_input_is_refused():
     b = _shifted(te.placeholder((8,), dtype="float32", name="A"))
     with pytest.raises(ScheduleError, match=r"of %A, got 3 to 8"):
-        whence.lower(te.create_schedule(b.op))
+        lower(te.create_schedule(b.op))
 
 
 @pytest.mark.parametrize("factor", [5, 8])
@@ -55,7 +56,7 @@ def test_a_guard_of_an_uneven_split_does_not_hide_it(factor: int):
     schedule = te.create_schedule(c.op)
     schedule[c].split(c.op.axis[0], factor)
     with pytest.raises(ScheduleError, match=r"of %A, got 0 to 11"):
-        whence.lower(schedule)
+        lower(schedule)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +73,10 @@ def test_sides_of_a_minimum_are_where_they_are_least(index: Callable[[te.Expr], 
     a = te.placeholder((8,), dtype="float32", name="A")
     schedule = te.create_schedule(te.compute((12,), lambda i: a[index(i)], name="C").op)
     if found is None:
-        whence.lower(schedule)
+        lower(schedule)
     else:
         with pytest.raises(ScheduleError, match=f"of %A, got {found} "):
-            whence.lower(schedule)
+            lower(schedule)
 
 
 def test_what_a_condition_keeps_inside_is_right():

@@ -9,6 +9,7 @@ import pytest
 
 import whence
 from whence import te
+from whence.kernels import lower
 from whence.kernels.open_functions import SPECIALIZATIONS, OpenFunction
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 
@@ -27,11 +28,11 @@ WANTED = X * np.float32(2) + Y
 
 
 def test_lower_puts_the_arguments_in_order() -> None:
-    func = whence.lower(te.create_schedule(C), [B, A, C], name="f", simple_mode=True)
+    func = lower(te.create_schedule(C), [B, A, C], name="f", simple_mode=True)
     assert func.sym_name.data == "f"
     assert [argument.name_hint for argument in func.block.args] == ["B", "A", "C"]
     assert func.outputs.value.data == 1
-    assert whence.lower(te.create_schedule(C), "g").sym_name.data == "g"
+    assert lower(te.create_schedule(C), "g").sym_name.data == "g"
 
 
 @pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=haswell", "native"])
@@ -86,7 +87,7 @@ def test_args_that_do_not_fit_the_schedule() -> None:
         with pytest.raises(ScheduleError, match=text):
             whence.build(s, args)
     with pytest.raises(ScheduleError, match="expected tensors and variables as args, got str"):
-        whence.lower(s, ["A"])  # pyright: ignore[reportArgumentType]
+        lower(s, ["A"])  # pyright: ignore[reportArgumentType]
 
 
 STRANGE: dict[str, tuple[tuple[Any, ...], str]] = {
@@ -177,7 +178,7 @@ def test_a_size_that_no_shape_says() -> None:
     with pytest.raises(ScheduleError, match="expected a value for the variable 'scale', got none; give it"):
         whence.build_schedule(te.create_schedule(t))(np.ones(3, "float32"))
     with pytest.raises(ScheduleError, match="expected a value for the variable 'n', got none"):
-        whence.lower(te.create_schedule(t))
+        lower(te.create_schedule(t))
     f = whence.build(te.create_schedule(t), [scale, x, t])
     np.testing.assert_array_equal(f(0.5, np.ones(3, "float32")), np.full(3, 0.5))
 

@@ -13,7 +13,7 @@ import pytest
 
 import whence
 from whence import te
-from whence.kernels import functions
+from whence.kernels import functions, lower
 from whence.kernels.open_functions import OpenFunction
 
 SIZES = (0, 1, 7, 8, 15, 16, 33, 257)
@@ -208,7 +208,7 @@ def test_text_of_open_sizes_is_read_back() -> None:
     *_, c = _product(te.size_var("n"), te.size_var("m"), te.size_var("k"))
     s = te.create_schedule(c.op)
     _tiled(s, c)
-    func = whence.lower(s)
+    func = lower(s)
     again = whence.build_prim_func(str(func), threads=1)
     assert again.sizes == ("n", "k", "m")
     x, y = _floats(5, 9), _floats(9, 17)
@@ -239,7 +239,7 @@ def test_locations_of_sizes() -> None:
     b = te.compute((n,), lambda i: a[i] + 1.0, name="b")
     s = te.create_schedule(b.op)
     _split(s, b)
-    for op in whence.lower(s).walk():
+    for op in lower(s).walk():
         assert "test_symbolic_sizes.py" in str(op.location), op
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import whence
 from whence import te
 from whence.dialects import tir
+from whence.kernels import lower
 from whence.support.context import PassContext
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
@@ -172,9 +173,9 @@ def test_rolling_computes_each_row_once():
     s, p, q = stencil()
     s[p].compute_at(s[q], q.op.axis[0])
     s[p].rolling_buffer()
-    (alloc,) = [op for op in whence.lower(s, simple_mode=True).walk() if isinstance(op, tir.AllocOp)]
+    (alloc,) = [op for op in lower(s, simple_mode=True).walk() if isinstance(op, tir.AllocOp)]
     assert alloc.result.type.get_shape() == (3, 16)
-    (branch,) = [op for op in whence.lower(s, simple_mode=True).walk() if isinstance(op, tir.IfOp)]
+    (branch,) = [op for op in lower(s, simple_mode=True).walk() if isinstance(op, tir.IfOp)]
     assert branch.orelse is not None
     first, others = ([op.trip_count for op in r.walk() if isinstance(op, tir.ForOp)] for r in branch.regions)
     assert (first, others) == ([3, 16], [16])
@@ -189,7 +190,7 @@ def test_a_false_predicate_stores_nothing():
     data = np.arange(8, dtype=np.float32)
     want = np.where(np.arange(8) < 3, data + 1, 0)
     np.testing.assert_array_equal(whence.build_schedule(s)(data), want)
-    guards = [op for op in whence.lower(s, simple_mode=True).walk() if isinstance(op, tir.IfOp)]
+    guards = [op for op in lower(s, simple_mode=True).walk() if isinstance(op, tir.IfOp)]
     assert guards
 
 
@@ -259,7 +260,7 @@ def test_threads_have_one_extent():
     s[p].bind(p.op.axis[0], thread)
     s[q].bind(q.op.axis[0], thread)
     with pytest.raises(ScheduleError, match=r"bind: expected the extent 42 of threadIdx.x, got 40 of i .stage 'Q'"):
-        whence.lower(s)
+        lower(s)
 
 
 def test_a_second_thread_warns():
@@ -337,14 +338,14 @@ def test_a_reader_outside_the_loop_is_named():
     s = te.create_schedule(r)
     s[p].compute_at(s[q], q.op.axis[0])
     with pytest.raises(ScheduleError, match="stage 'P' is computed inside 'Q', but read outside by 'R'"):
-        whence.lower(s)
+        lower(s)
 
 
 def test_layouts_follow_each_other():
     s, p, _ = stencil()
     s[p].transform_layout(rows_of_four)
     s[p].transform_layout(second_first)
-    (alloc,) = [op for op in whence.lower(s, simple_mode=True).walk() if isinstance(op, tir.AllocOp)]
+    (alloc,) = [op for op in lower(s, simple_mode=True).walk() if isinstance(op, tir.AllocOp)]
     assert alloc.result.type.get_shape() == (16, 11, 4)
     assert str(s.snapshot()) == str(s)
     np.testing.assert_allclose(whence.build_schedule(s, threads=2)(X), 2 * (X[:-2] + X[2:]), rtol=1e-12)
@@ -384,7 +385,7 @@ def test_what_cannot_roll(case: str):
 
     def attempt() -> None:
         change(s, p, q)
-        whence.lower(s)
+        lower(s)
 
     with pytest.raises(ScheduleError, match=text):
         attempt()

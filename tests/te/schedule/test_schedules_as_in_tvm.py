@@ -10,6 +10,7 @@ import pytest
 import whence
 from whence import te
 from whence.dialects import tir
+from whence.kernels import lower
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.schedule import Schedule
@@ -121,7 +122,7 @@ def chained(count: int, shifted: bool = False) -> Schedule:
 
 
 def ops_of(s: Schedule) -> int:
-    return sum(not isinstance(op, tir.ForOp | tir.PrimFuncOp) for op in whence.lower(s, simple_mode=True).walk())
+    return sum(not isinstance(op, tir.ForOp | tir.PrimFuncOp) for op in lower(s, simple_mode=True).walk())
 
 
 def test_a_chain_of_inlined_stages_grows_by_what_a_stage_has() -> None:
@@ -132,7 +133,7 @@ def test_a_chain_of_inlined_stages_grows_by_what_a_stage_has() -> None:
 def test_shared_reads_compute_the_same_and_keep_their_stages() -> None:
     x = np.random.default_rng(0).normal(size=8).astype(np.float32)
     np.testing.assert_allclose(whence.build_schedule(chained(16))(x), x * 1.25**16, rtol=1e-5)
-    func = whence.lower(chained(3), simple_mode=True)
+    func = lower(chained(3), simple_mode=True)
     found = [str(op.location) for op in func.walk() if op.name == "arith.addf"]
     assert [next(name for name in ("B0", "B1", "B2") if name in text) for text in found] == ["B0", "B1", "B2"]
 

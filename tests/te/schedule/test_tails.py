@@ -10,6 +10,7 @@ import pytest
 import whence
 from whence import te
 from whence.dialects.tir import ForOp, IfOp
+from whence.kernels import lower
 from whence.support.errors import ScheduleError
 from whence.te.schedule.itervar import Tail
 from whence.te.schedule.schedule import Schedule
@@ -40,7 +41,7 @@ def test_agrees_with_numpy(tail: Tail | None):
 
 
 def guards(schedule: Schedule) -> list[IfOp]:
-    return [op for op in whence.lower(schedule).walk() if isinstance(op, IfOp)]
+    return [op for op in lower(schedule).walk() if isinstance(op, IfOp)]
 
 
 def test_a_guard_stays_where_it_is_asked_for():
@@ -50,11 +51,11 @@ def test_a_guard_stays_where_it_is_asked_for():
 
 def test_rounded_up_sums_have_no_guard():
     """What is computed inside covers whole tiles; only the store of the result is guarded."""
-    func = whence.lower(product("round_up"), simple_mode=True)
+    func = lower(product("round_up"), simple_mode=True)
     sums = [op for op in func.walk() if isinstance(op, ForOp) and op.var.name_hint == "k"]
     assert sums
     assert not any(isinstance(op, IfOp) for loop in sums for op in loop.walk())
-    guarded = whence.lower(product(None), simple_mode=True)
+    guarded = lower(product(None), simple_mode=True)
     sums = [op for op in guarded.walk() if isinstance(op, ForOp) and op.var.name_hint == "k"]
     assert any(isinstance(op, IfOp) for loop in sums for op in loop.walk())
 

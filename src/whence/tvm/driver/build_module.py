@@ -1,4 +1,114 @@
-"""TVM's names at `driver.build_module`: kernels of schedules."""
+"""TVM's names at `driver.build_module`: kernels of schedules, in modules."""
 
-from whence.kernels import build as build
-from whence.kernels import lower as lower
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from xdsl.dialects.builtin import ModuleOp
+
+from whence import kernels
+from whence.dialects.tir import PrimFuncOp, prim_funcs
+from whence.kernels.function_table import FunctionTable
+from whence.kernels.functions import Function
+from whence.lowering.llvm_to_native.target import Target
+from whence.passes.tir.pipeline import run_tir_passes
+from whence.relay.module import IRModule
+from whence.support.doors import door
+from whence.support.errors import PipelineError
+from whence.te.language.tensor import Tensor
+from whence.te.schedule.schedule import Schedule
+from whence.tir.function import PrimFunc
+
+
+@door()
+def lower(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | str | None = None,
+    name: str = "main",
+    *,
+    simple_mode: bool = False,
+) -> IRModule:
+    """Return the module of the loops of a schedule, or of kernels after the passes; what is given stays unchanged.
+
+    The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
+    args: the tensors that are the kernel's arguments, inputs and then outputs; by default in the schedule's order. A
+    text is the name. simple_mode: return the loops before all passes.
+    Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
+    """
+    if isinstance(args, str):
+        args, name = None, args
+    if isinstance(inputs, Schedule):
+        return IRModule.of(ModuleOp([kernels.lower(inputs, args, name, simple_mode=simple_mode)]))
+    if args is not None:
+        raise PipelineError("lower: expected no args beside functions, which have their own")
+    source = IRModule({name: inputs}) if isinstance(inputs, PrimFunc) else inputs
+    module = source.module.clone()
+    if not simple_mode:
+        for func in list(prim_funcs(module)):
+            run_tir_passes(func)
+    return source.holding(module)
+
+
+@door()
+def schedule_to_module(sch: Schedule, args: Sequence[Any] | None = None, name: str = "main") -> IRModule:
+    """Return the module of the loops of a schedule before all passes, as `lower(.., simple_mode=True)`."""
+    return lower(sch, args, name, simple_mode=True)
+
+
+@door()
+def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> PrimFunc:
+    """Return the unscheduled loops of te tensors, of which the placeholders are arguments, the others results."""
+    return PrimFunc.of(kernels.create_prim_func(tensors, name))
+
+
+@overload
+def build(
+    inputs: Schedule | PrimFunc | PrimFuncOp | str,
+    args: Sequence[Any] | None = None,
+    target: str | Target = "native",
+    *,
+    name: str | None = None,
+    threads: int | None = None,
+) -> Function: ...
+@overload
+def build(
+    inputs: IRModule | Mapping[Any, IRModule],
+    args: None = None,
+    target: str | Target = "native",
+    *,
+    name: None = None,
+    threads: int | None = None,
+) -> Function | FunctionTable: ...
+@door()
+def build(
+    inputs: Schedule | PrimFunc | PrimFuncOp | IRModule | Mapping[Any, IRModule] | str,
+    args: Sequence[Any] | None = None,
+    target: str | Target = "native",
+    *,
+    name: str | None = None,
+    threads: int | None = None,
+) -> Function | FunctionTable:
+    """Compile a schedule, a kernel or the text of one, or the kernels of a module, without changing what is given.
+
+    inputs: a module of one kernel gives its function, one of several a module of functions by name; modules by targets
+    give all of theirs. args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is
+    an output, and `f(a, b)` returns it. A call passes a number for a variable among args. Default: as in
+    `build_schedule`.
+    Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args, PipelineError for a
+    module without kernels.
+    """
+    if isinstance(inputs, IRModule):
+        inputs = {target: inputs}
+    if not isinstance(inputs, Mapping):
+        return kernels.build(inputs, args, target, name=name, threads=threads)
+    if args is not None:
+        raise PipelineError("build: expected no args beside a module, whose functions have their own")
+    functions = {
+        func.sym_name.data: kernels.build_prim_func(func, target=machine, threads=threads)
+        for machine, module in inputs.items()
+        for func in prim_funcs(module.module)
+    }
+    if not functions:
+        raise PipelineError("build: expected a module with kernels, got none; relay.build compiles functions of relay")
+    return FunctionTable(functions) if len(functions) > 1 else next(iter(functions.values()))

@@ -1,4 +1,4 @@
-"""Modules as TVM's users hold them: functions and data types by name, on the same ops as everything else."""
+"""Modules as TVM's users hold them: functions of all levels, and data types, by name, on the ops of everything else."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import StringAttr
+
+from whence.dialects.tir import prim_funcs
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
 from whence.syntax.relay.elaborate import elaborate
@@ -17,29 +20,36 @@ from whence.syntax.relay.view import view
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from whence.tir.function import PrimFunc
+
 
 class IRModule:
-    """Global functions and data types.
+    """Global functions, of relay or kernels of tir, and data types.
 
-    It is made of expressions or of a module of ops, and makes the other form on demand. Types are checked when
-    expressions become ops.
+    It is made of expressions and statements or of a module of ops, and makes the other form on demand. Types are
+    checked when expressions become ops.
     """
 
     def __init__(
         self,
-        functions: Mapping[Any, Function] | None = None,
+        functions: Mapping[Any, Function | PrimFunc] | None = None,
         type_definitions: Mapping[Any, TypeData] | None = None,
         attrs: Mapping[str, Any] | None = None,
     ):
         self.attrs = dict(attrs or {})
         """The user's notes on the module, which passes keep and do not read."""
         self._program: Program | None = Program(
-            {_name(key): function for key, function in (functions or {}).items()},
+            {_name(key): function for key, function in (functions or {}).items() if isinstance(function, Expr)},
             {_name(key): data for key, data in (type_definitions or {}).items()},
         )
+        self._kernels: dict[str, PrimFunc] | None = {
+            _name(key): function for key, function in (functions or {}).items() if not isinstance(function, Expr)
+        }
         self._module: ModuleOp | None = None
         self._params: Mapping[str, Sequence[Var]] = {}
         """The variables of the functions from which the ops were made."""
+        self._notes: Mapping[str, Mapping[str, Any]] = {}
+        """The attributes of the kernels from which the ops were made."""
         self._globals: dict[str, GlobalVar] = {key.name_hint: key for key in functions or {} if _is_global(key)}
 
     @staticmethod
@@ -57,15 +67,20 @@ class IRModule:
         if isinstance(module, Program):
             result._program = module
         else:
-            result._program, result._module = None, module
+            result._program, result._kernels, result._module = None, None, module
         return result
 
-    def holding(self, module: ModuleOp) -> IRModule:
-        """Return a module of other ops, not copied, with the attributes of this one."""
+    def holding(self, module: ModuleOp, notes: Mapping[str, Mapping[str, Any]] | None = None) -> IRModule:
+        """Return a module of other ops, not copied, with the attributes of this one.
+
+        notes: the attributes of its kernels by name, where they are not those of this module's.
+        """
         result = IRModule.of(module)
         result.attrs = dict(self.attrs)
         functions = self._program.functions if self._program is not None else None
         result._params = self._params if functions is None else {name: f.params for name, f in functions.items()}
+        own = self._notes if self._kernels is None else {name: kernel.attrs for name, kernel in self._kernels.items()}
+        result._notes = own if notes is None else notes
         return result
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
@@ -93,7 +108,23 @@ class IRModule:
         """The ops. Raises FrontendError when expressions are ill-typed."""
         if self._module is None:
             self._module = elaborate(self.program)
+            for name, kernel in self.kernels.items():
+                op = kernel.op.clone()
+                op.sym_name = StringAttr(name)
+                self._module.body.block.add_op(op)
         return self._module
+
+    @property
+    def kernels(self) -> dict[str, PrimFunc]:
+        """The functions that are statements on buffers, by name."""
+        if self._kernels is None:
+            from whence.tir.function import PrimFunc
+
+            assert self._module is not None
+            self._kernels = {
+                (name := op.sym_name.data): PrimFunc.of(op, self._notes.get(name)) for op in prim_funcs(self._module)
+            }
+        return self._kernels
 
     @property
     def program(self) -> Program:
@@ -104,9 +135,12 @@ class IRModule:
         return self._program
 
     @property
-    def functions(self) -> dict[GlobalVar, Function]:
+    def functions(self) -> dict[GlobalVar, Any]:
         """The functions by the variables that name them."""
-        return {self.get_global_var(name): function for name, function in self.program.functions.items()}
+        return {self.get_global_var(name): function for name, function in self._named().items()}
+
+    def _named(self) -> dict[str, Any]:
+        return {**self.program.functions, **self.kernels}
 
     @property
     def type_definitions(self) -> dict[str, TypeData]:
@@ -114,13 +148,13 @@ class IRModule:
 
     def get_global_var(self, name: str) -> GlobalVar:
         """Return the variable that names a function; raises ValueError for an unknown name."""
-        if name not in self.program.functions:
-            candidates = ", ".join(self.program.functions) or "none"
+        if name not in self:
+            candidates = ", ".join(self._named()) or "none"
             raise ValueError(f'Cannot find global var "{name}" in the Module: candidates are: {candidates}')
         return self._globals.setdefault(name, GlobalVar(name))
 
     def get_global_vars(self) -> Sequence[GlobalVar]:
-        return [self.get_global_var(name) for name in self.program.functions]
+        return [self.get_global_var(name) for name in self._named()]
 
     def get_type(self, name: str) -> tuple[Any, ...]:
         """Return the name of a data type, to be called with types as in `List(a)`, and its constructors."""
@@ -137,35 +171,45 @@ class IRModule:
 
     def __getitem__(self, key: str | GlobalVar) -> Any:
         """Return a function, or the definition of a data type."""
-        if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
+        if not isinstance(key, GlobalVar) and key not in self and key in self.program.types:
             return self.program.types[key]
-        function = self.program.functions[self.get_global_var(_name(key)).name_hint]
+        name = self.get_global_var(_name(key)).name_hint
+        if name in self.kernels:
+            return self.kernels[name]
+        function = self.program.functions[name]
         function.home = partial(infer, self.program)
         return function
 
-    def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:
+    def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData | PrimFunc) -> None:
+        name, program, kernels = _name(key), self.program, self.kernels
+        self._module = None
         if isinstance(function, TypeData):
-            self.program.types[_name(key)] = function
-            self._module = None
+            program.types[name] = function
             return
-        definition = function if isinstance(function, Function) else Function(free_vars(function), function)
-        self.program.functions[_name(key)] = definition
+        if isinstance(function, Expr):
+            kernels.pop(name, None)
+            program.functions[name] = (
+                function if isinstance(function, Function) else Function(free_vars(function), function)
+            )
+        else:
+            program.functions.pop(name, None)
+            kernels[name] = function
         if isinstance(key, GlobalVar):
             self._globals[key.name_hint] = key
-        self._module = None
 
     def __contains__(self, key: str | GlobalVar) -> bool:
-        return _name(key) in self.program.functions
+        return _name(key) in self.program.functions or _name(key) in self.kernels
 
     def __delitem__(self, key: str | GlobalVar) -> None:
-        del self.program.functions[_name(key)]
+        functions = self.kernels if _name(key) in self.kernels else self.program.functions
+        del functions[_name(key)]
         self._module = None
 
-    def update(self, other: IRModule | Mapping[Any, Function]) -> None:
+    def update(self, other: IRModule | Mapping[Any, Function | PrimFunc]) -> None:
         """Add the functions and data types of another module; they replace those of the same names."""
         if isinstance(other, IRModule):
             self.program.types.update(other.program.types)
-            other = {name: function for name, function in other.program.functions.items()}
+            other = other._named()
         for key, function in other.items():
             self[key] = function
         self._module = None
@@ -188,11 +232,11 @@ class IRModule:
         """Return a copy whose set of functions can change without changing this module."""
         if self._module is not None and self._program is None:
             return self.holding(self._module.clone())
-        return IRModule(dict(self.program.functions), dict(self.program.types), self.attrs)
+        return IRModule(self._named(), dict(self.program.types), self.attrs)
 
     def map_functions(self, change: Callable[[Function], Expr]) -> IRModule:
         """Return the module of the results of `change` for each function, with the same data types."""
-        result = IRModule(None, dict(self.program.types), self.attrs)
+        result = IRModule(dict(self.kernels), dict(self.program.types), self.attrs)
         for name, function in self.program.functions.items():
             result[self.get_global_var(name)] = change(function)
         return result
@@ -205,14 +249,18 @@ class IRModule:
 
     def typed(self) -> Program:
         """Return the expressions with their types."""
-        if self._module is None:
-            self._module = elaborate(self.program)
+        _ = self.module
         return self.program
 
     def __str__(self) -> str:
         from whence.syntax.text import pretty_print
 
-        return pretty_print(self.typed())
+        relay = [pretty_print(self.typed())] if self.program.functions or self.program.types else []
+        return "\n\n".join([*relay, *map(str, prim_funcs(self.module))])
+
+    def script(self) -> str:
+        """Return the text of the functions."""
+        return str(self)
 
 
 def _is_global(key: object) -> bool:

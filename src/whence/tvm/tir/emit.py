@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from whence.dialects import tir
 from whence.dialects.affine import Range, bounds
 from whence.dialects.element_types import DTYPES
+from whence.dialects.relay.attributes import to_attribute
+from whence.dialects.sizes.kernel import affine_map, at_least, lifted
 from whence.dialects.tir.statements import ConditionOp
 from whence.provenance.builder import LocatedBuilder
 from whence.support.dtypes import fail
-from whence.te.language.expr import Expr, Var
+from whence.te.language.expr import Binary, Call, Cast, Const, Expr, Joint, Read, Select, Var
 from whence.te.language.extents import Sizes, SymbolSizes, extent_value
 from whence.te.language.locations import here
-from whence.te.language.scalars import scalar_type
+from whence.te.language.scalars import number_attribute, scalar_type
 from whence.te.language.script_scalars import TirEmitter, guards_of
-from whence.te.language.tensor import Tensor
+from whence.te.language.tensor import Tensor, tensor_of
 from whence.te.language.walks import walk
 from whence.tir.statements import (
     KINDS,
     Allocate,
+    AllocateConst,
     AssertStmt,
     Buffer,
     BufferStore,
+    DeclBuffer,
     Evaluate,
     For,
     IfThenElse,
@@ -45,6 +51,7 @@ class _Emitter(TirEmitter):
         super().__init__(builder, tensors, sizes, name, (), body.indices, body.values)
         self._loops = dict(body.loops)
         self._limits = list(body.limits)
+        self._handles = body.handles
 
     def _form(self, expr: Expr) -> AffineExpr | None:
         if isinstance(expr, Var) and expr in self._loops:
@@ -55,10 +62,93 @@ class _Emitter(TirEmitter):
         return self._limits
 
     def _value(self, expr: Expr, guarded: bool) -> SSAValue:
-        if isinstance(expr, Var) and expr in self._loops:
-            index = self.index_value(self._loops[expr])
-            return self.builder.add(arith.IndexCastOp(index, scalar_type(expr.dtype))).result
-        return super()._value(expr, guarded)
+        match expr:
+            case Var() if expr in self._loops:
+                index = self.index_value(self._loops[expr])
+            case Binary() if (form := self._sum(expr)) is not None:
+                index = self.index_value(form)
+            case Select(true_value=Read() as read, false_value=Const() as number) if guards := self._guards(expr):
+                return self._guarded_load(read, guards, number)
+            case Joint(op=Operation()):
+                result = self.copied(expr).results[0]
+                if not isinstance(result.type, IndexType):
+                    return result
+                index = result
+            case _:
+                return super()._value(expr, guarded)
+        return self.builder.add(arith.IndexCastOp(index, scalar_type(expr.dtype))).result
+
+    def _sum(self, expr: Expr) -> AffineExpr | None:
+        """The index that, cut to the dtype, has the bits of arithmetic of loops, if an expression is such."""
+        if not isinstance(expr, Binary) or expr.op not in ("add", "sub", "mul"):
+            return None
+        form = self.affine(expr)
+        return form if form is not None and form.used_dims() else None
+
+    def _guards(self, expr: Expr) -> list[AffineExpr] | None:
+        """The guards under which an expression is an element, and elsewhere a number, if it is such a one."""
+        match expr:
+            case Select(guarded=True, true_value=Read(otherwise=None), false_value=Const()):
+                return guards_of(self, expr.condition)
+            case _:
+                return None
+
+    def _guarded_load(self, read: Read, guards: Sequence[AffineExpr], number: Const) -> SSAValue:
+        """The element where the guards hold and the point is inside, the number elsewhere."""
+        buffer = self.tensors[tensor_of(read)]
+        point = [self.index(index) for index in read.indices]
+        shape = [lifted(extent) for extent in tir.buffer_of(buffer).get_shape()]
+        sides = [*point, *(at * -1 + extent - 1 for at, extent in zip(point, shape, strict=True))]
+        known = {str(guard.simplify(len(self.indices), 0)) for guard in guards}
+        outside = [
+            side
+            for side in sides
+            if not at_least(bounds(side, self._limits)[0], 0) and str(side.simplify(len(self.indices), 0)) not in known
+        ]
+        map_, operands = self.access([*point, *guards, *outside])
+        places, conditions = map_.results[: len(point)], map_.results[len(point) :]
+        load = tir.LoadOp.make(
+            buffer,
+            affine_map(map_.num_dims, places),
+            operands,
+            guard=affine_map(map_.num_dims, conditions),
+            otherwise=number_attribute(number.value, scalar_type(read.dtype)),
+        )
+        with self.builder.located(read.location or self.builder.location):
+            return self.builder.add(load).result
+
+    def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
+        if isinstance(expr, Joint) and isinstance(expr.op, Operation):
+            return [(part, guarded) for part in expr.parts if not self._is_place(part)]
+        if self._guards(expr) or self._sum(expr) is not None:
+            return []
+        return super()._operands(expr, guarded)
+
+    def _is_place(self, part: Expr) -> bool:
+        """Return whether a part of a copy is a buffer or an index."""
+        return (isinstance(part, Var) and part in self._handles) or (isinstance(part, Cast) and part.dtype == "index")
+
+    def copied(self, expr: Joint) -> Operation:
+        """The copy of an op that an expression holds, of its operands."""
+        op = cast(Operation, expr.op)
+        return self.builder.add(
+            type(op).create(
+                operands=[self._operand(part) for part in expr.parts],
+                result_types=op.result_types,
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
+            )
+        )
+
+    def _operand(self, part: Expr) -> SSAValue:
+        match part:
+            case Var() if part in self._handles:
+                return self._handles[part]
+            case Cast(dtype="index", a=a):
+                form = self.index(a)
+                return self.indices[form.position] if isinstance(form, AffineDimExpr) else self.index_value(form)
+            case _:
+                return self.value(part)
 
 
 class _Body:
@@ -69,13 +159,17 @@ class _Body:
         self.op = op
         self.builder = LocatedBuilder(op.block, here(name))
         self.sizes = sizes
-        self.tensors: dict[Tensor, SSAValue] = {
-            buffer.tensor: argument for buffer, argument in zip(buffers, op.block.args, strict=True)
-        }
+        self.tensors: dict[Tensor, SSAValue] = {}
+        self.handles: dict[Var, SSAValue] = {}
+        for buffer, argument in zip(buffers, op.block.args, strict=True):
+            self.declare(buffer, argument)
         self.loops: dict[Var, AffineExpr] = {}
         self.limits: list[Range] = []
         self.indices: list[SSAValue] = []
         self.values: dict[Var, SSAValue] = {}
+
+    def declare(self, buffer: Buffer, value: SSAValue) -> None:
+        self.tensors[buffer.tensor] = self.handles[buffer.data] = value
 
     def emitter(self) -> _Emitter:
         return _Emitter(self.builder, self.tensors, self.sizes, self.name, self)
@@ -85,38 +179,59 @@ class _Body:
             self.stmt(stmt)
 
     def stmt(self, stmt: Stmt) -> None:
-        with self.builder.located(stmt.location):
-            match stmt:
-                case SeqStmt():
-                    for inner in stmt.seq:
-                        self.stmt(inner)
-                case BufferStore():
-                    self._store(stmt)
-                case For():
-                    self._loop(stmt)
-                case IfThenElse():
-                    self._branch(stmt.condition, stmt.then_case, stmt.else_case)
-                case While():
-                    loop = self.builder.add(tir.WhileOp.make())
-                    with self.builder.at(loop.before.block):
-                        holds = self.emitter().value(stmt.condition.astype("bool"))
-                        self.builder.add(ConditionOp.create(operands=[holds]))
-                    self.inside(loop.block, stmt.body)
-                case LetStmt():
-                    self.values[stmt.var] = self.emitter().value(stmt.value.astype(stmt.var.dtype))
-                    self.stmt(stmt.body)
-                case AssertStmt():
+        # One that names something is followed, not nested, in the ops, and there may be many.
+        following: Stmt | None = stmt
+        while following is not None:
+            with self.builder.located(following.location):
+                following = self._next(following)
+
+    def _next(self, stmt: Stmt) -> Stmt | None:
+        """Make the ops of a statement, up to the body of one that names something, which is returned."""
+        match stmt:
+            case LetStmt():
+                self.values[stmt.var] = self.emitter().value(stmt.value.astype(stmt.var.dtype))
+                return stmt.body
+            case AssertStmt():
+                holds = self.emitter().value(stmt.condition.astype("bool"))
+                self.builder.add(tir.AssertOp.make(holds, str(stmt.message)))
+                return stmt.body
+            case Allocate():
+                self._allocate(stmt)
+                return stmt.body
+            case AllocateConst():
+                made = tir.AllocConstOp.make(stmt.data, self._type(stmt.buffer))
+                self._named(stmt.buffer, self.builder.add(made).result)
+                return stmt.body
+            case DeclBuffer():
+                self._view(stmt)
+                return stmt.body
+            case _:
+                self._whole(stmt)
+                return None
+
+    def _whole(self, stmt: Stmt) -> None:
+        match stmt:
+            case SeqStmt():
+                for inner in stmt.seq:
+                    self.stmt(inner)
+            case BufferStore():
+                self._store(stmt)
+            case For():
+                self._loop(stmt)
+            case IfThenElse():
+                self._branch(stmt.condition, stmt.then_case, stmt.else_case)
+            case While():
+                loop = self.builder.add(tir.WhileOp.make())
+                with self.builder.at(loop.before.block):
                     holds = self.emitter().value(stmt.condition.astype("bool"))
-                    self.builder.add(tir.AssertOp.make(holds, str(stmt.message)))
-                    if stmt.body is not None:
-                        self.stmt(stmt.body)
-                case Allocate():
-                    self._allocate(stmt.buffer)
-                    self.stmt(stmt.body)
-                case Evaluate():
-                    pass
-                case _:
-                    fail(f"tir: expected a statement, got {type(stmt).__name__}")
+                    self.builder.add(ConditionOp.create(operands=[holds]))
+                self.inside(loop.block, stmt.body)
+            case Evaluate(value=Joint(op=Operation()) as value):
+                self.emitter().copied(value)
+            case Evaluate():
+                pass
+            case _:
+                fail(f"tir: expected a statement, got {type(stmt).__name__}")
 
     def _store(self, stmt: BufferStore) -> None:
         buffer = self.tensors.get(stmt.buffer.tensor)
@@ -127,18 +242,36 @@ class _Body:
         value = emitter.value(stmt.value.astype(stmt.buffer.dtype))
         self.builder.add(tir.StoreOp.make(value, buffer, *emitter.access(point)))
 
-    def _allocate(self, buffer: Buffer) -> None:
+    def _type(self, buffer: Buffer) -> tir.BufferType:
         extents = [extent_value(extent, self.sizes) for extent in buffer.shape]
-        alloc = tir.AllocOp(tir.BufferType.of(extents, DTYPES[buffer.dtype], buffer.scope()))
-        alloc.result.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
-        block = self.op.block if buffer.scope() == "global" else self.builder.block
-        with self.builder.at(block):
-            if block is self.builder.block is self.op.block and (first := block.first_op) is not None:
-                alloc.location = self.builder.location
-                block.insert_op_before(alloc, first)
+        return tir.BufferType.of(extents, DTYPES[buffer.dtype], buffer.scope())
+
+    def _named(self, buffer: Buffer, value: SSAValue) -> None:
+        value.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
+        self.declare(buffer, value)
+
+    def _allocate(self, stmt: Allocate) -> None:
+        alloc = tir.AllocOp(self._type(stmt.buffer))
+        alloc.attributes.update(attributes_of(stmt.annotations))
+        if stmt.buffer.scope() == "global":
+            # Where they all are, at the top.
+            alloc.location = self.builder.location
+            first = next((op for op in self.op.block.ops if not isinstance(op, tir.AllocOp)), None)
+            if first is None:
+                self.op.block.add_op(alloc)
             else:
-                self.builder.add(alloc)
-        self.tensors[buffer.tensor] = alloc.result
+                self.op.block.insert_op_before(alloc, first)
+        else:
+            self.builder.add(alloc)
+        self._named(stmt.buffer, alloc.result)
+
+    def _view(self, stmt: DeclBuffer) -> None:
+        emitter = self.emitter()
+        map_, indices = emitter.access([emitter.index(index) for index in stmt.indices])
+        steps = None if stmt.strides is None else [extent_value(step, self.sizes) for step in stmt.strides]
+        source = self.tensors[stmt.source.tensor]
+        made = tir.DeclBufferOp.make(source, map_, indices, self._type(stmt.buffer), steps)
+        self._named(stmt.buffer, self.builder.add(made).result)
 
     def _loop(self, stmt: For) -> None:
         emitter = self.emitter()
@@ -151,6 +284,7 @@ class _Body:
         loop = self.builder.add(
             tir.ForOp.make(count, KINDS[int(stmt.kind)], name if SSAValue.is_valid_name(name) else None)
         )
+        loop.attributes.update(attributes_of(stmt.annotations))
         position = len(self.indices)
         self.indices.append(loop.var)
         self.limits.append((0, count - 1))
@@ -169,39 +303,55 @@ class _Body:
 
     def _branch(self, condition: Expr, then: Stmt, otherwise: Stmt | None) -> None:
         emitter = self.emitter()
+        is_likely = isinstance(condition, Call) and condition.name == "likely"
+        condition = condition.a if isinstance(condition, Call) and is_likely else condition
         guards = guards_of(emitter, condition)
         if guards is None:
             # 1 where it holds.
             guards = [emitter.index(condition.astype("int64")) - 1]
-        branch = self.builder.add(tir.IfOp.make(*emitter.access(guards), orelse=otherwise is not None))
+        branch = self.builder.add(
+            tir.IfOp.make(*emitter.access(guards), likely=is_likely, orelse=otherwise is not None)
+        )
         self.inside(branch.block, then)
         if branch.orelse is not None and otherwise is not None:
             self.inside(branch.orelse.block, otherwise)
 
 
-def emit(name: str, buffers: Sequence[Buffer], body: Stmt) -> tir.PrimFuncOp:
+def attributes_of(annotations: Mapping[str, Any]) -> dict[str, Attribute]:
+    """Notes on a statement as attributes of its op."""
+    return {key: value if isinstance(value, Attribute) else to_attribute(value) for key, value in annotations.items()}
+
+
+def emit(
+    name: str, buffers: Sequence[Buffer], body: Stmt, outputs: int | None = None, names: Sequence[str] | None = None
+) -> tir.PrimFuncOp:
     """The function of statements on buffers, the last of which are written.
 
+    outputs: how many they are, if that is known. names: the names of its sizes, in order, otherwise by the shapes.
     Raises ScheduleError when one that is written stands before one that is not.
     """
-    names = dict.fromkeys(
-        node.name
-        for buffer in buffers
-        for extent in buffer.shape
-        if isinstance(extent, Expr)
-        for node in walk([extent])
-        if isinstance(node, Var)
-    )
+    if names is None:
+        names = list(
+            dict.fromkeys(
+                node.name
+                for buffer in buffers
+                for extent in buffer.shape
+                if isinstance(extent, Expr)
+                for node in walk([extent])
+                if isinstance(node, Var)
+            )
+        )
     sizes = SymbolSizes(names)
     types = [
         tir.BufferType.of([extent_value(extent, sizes) for extent in buffer.shape], DTYPES[buffer.dtype])
         for buffer in buffers
     ]
-    written = [buffer in _stored(body) for buffer in buffers]
-    outputs = sum(written)
-    if not all(written[len(written) - outputs :]):
-        order = ", ".join(buffer.name for buffer, is_output in zip(buffers, written, strict=True) if is_output)
-        fail(f"tir.PrimFunc: expected the buffers that are written last among the parameters, got {order} elsewhere")
+    if outputs is None:
+        written = [buffer in _stored(body) for buffer in buffers]
+        outputs = sum(written)
+        if not all(written[len(written) - outputs :]):
+            order = ", ".join(buffer.name for buffer, is_output in zip(buffers, written, strict=True) if is_output)
+            fail(f"tir.PrimFunc: expected what is written last among the parameters, got {order} elsewhere")
     op = tir.PrimFuncOp(name, types, outputs, list(names))
     op.location = here(name)
     for buffer, argument in zip(buffers, op.block.args, strict=True):

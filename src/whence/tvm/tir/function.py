@@ -1,24 +1,32 @@
-"""`PrimFunc`: statements on buffers, as a kernel."""
+"""`PrimFunc`: a kernel as statements on buffers, and as an op of tir; each is made of the other on demand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
 
 from whence.dialects.tir import PrimFuncOp, prim_funcs
+from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import fail
-from whence.te.language.expr import Var
-from whence.tir.emit import emit
+from whence.te.language.expr import Expr, Var
+from whence.te.language.walks import walk
+from whence.tir.emit import attributes_of, emit
 from whence.tir.statements import Buffer, Stmt
+from whence.tir.view import notes_of, view
+
+_SYMBOL = "global_symbol"
+HELD = (Attribute, bool, int, float, str)
+"""What an op holds as an attribute; others are the function's alone."""
 
 
 class PrimFunc:
     """A function on buffers.
 
-    params: buffers, or variables with buffers in `buffer_map`. Buffers that the body writes are outputs and must come
-    last. Raises ScheduleError if they do not, or for an illegal body.
+    params: buffers, or variables: with buffers in `buffer_map`, or sizes of those. Buffers that the body writes are
+    outputs and must come last. Raises ScheduleError if they do not, or for an illegal body, when the op is made.
     """
 
     def __init__(
@@ -29,29 +37,75 @@ class PrimFunc:
         buffer_map: Mapping[Var, Buffer] | None = None,
         attrs: Mapping[str, Any] | None = None,
     ):
-        del ret_type
-        self.params = list(params)
-        self.body = body
-        self.buffer_map = dict(buffer_map or {})
+        self.ret_type = ret_type
         self.attrs: dict[str, Any] = dict(attrs or {})
+        self._parts: tuple[list[Buffer | Var], dict[Var, Buffer], Stmt] | None = (
+            list(params),
+            dict(buffer_map or {}),
+            body,
+        )
         self._op: PrimFuncOp | None = None
+        self._like: PrimFuncOp | None = None
+        """The op with the outputs and sizes of this function, if it was made of one."""
+
+    @classmethod
+    def of(cls, op: PrimFuncOp, attrs: Mapping[str, Any] | None = None) -> PrimFunc:
+        """Return the function that an op, which is not copied, is; attrs: of which those that no op holds are kept."""
+        made = cls.__new__(cls)
+        made.ret_type = None
+        kept = {key: value for key, value in (attrs or {}).items() if not isinstance(value, HELD)}
+        made.attrs = {**kept, _SYMBOL: op.sym_name.data, **notes_of(op)}
+        made._parts, made._op, made._like = None, op, op
+        return made
+
+    def _seen(self) -> tuple[list[Buffer | Var], dict[Var, Buffer], Stmt]:
+        if self._parts is None:
+            buffers, body = view(self.op)
+            self._parts = [buffer.data for buffer in buffers], {buffer.data: buffer for buffer in buffers}, body
+        return self._parts
+
+    @property
+    def params(self) -> list[Buffer | Var]:
+        return self._seen()[0]
+
+    @property
+    def buffer_map(self) -> dict[Var, Buffer]:
+        return self._seen()[1]
+
+    @property
+    def body(self) -> Stmt:
+        """The statements. Raises ScheduleError when the function is of ops that no statement stands for."""
+        return self._seen()[2]
 
     @property
     def buffers(self) -> list[Buffer]:
         """The buffers of the parameters."""
-        buffers = [self.buffer_map.get(param) if isinstance(param, Var) else param for param in self.params]
-        missing = [str(param) for param, buffer in zip(self.params, buffers, strict=True) if buffer is None]
-        if missing:
+        found = {param: self.buffer_map.get(param) if isinstance(param, Var) else param for param in self.params}
+        buffers = [buffer for buffer in found.values() if buffer is not None]
+        extents = [extent for buffer in buffers for extent in buffer.shape if isinstance(extent, Expr)]
+        sizes = {id(node) for node in walk(extents)}
+        if missing := [str(param) for param, buffer in found.items() if buffer is None and id(param) not in sizes]:
             fail(f"tir.PrimFunc: expected a buffer for each parameter, got none for {', '.join(missing)}")
-        return [buffer for buffer in buffers if buffer is not None]
+        return buffers
 
     @property
     def op(self) -> PrimFuncOp:
         """The function as an op of tir."""
         if self._op is None:
-            self._op = emit(str(self.attrs.get("global_symbol", "main")), self.buffers, self.body)
+            name, like = str(self.attrs.get(_SYMBOL, "main")), self._like
+            if like is None:
+                self._op = emit(name, self.buffers, self.body)
+            else:
+                self._op = emit(name, self.buffers, self.body, like.outputs.value.data, like.size_names)
+                self._op.location = like.location
+            self._op.attributes.update(_held(self.attrs))
             self._op.verify()
         return self._op
+
+    @property
+    def span(self) -> Span | SequentialSpan | None:
+        """The location as a span."""
+        return Span.of(self.op.location)
 
     @property
     def module(self) -> ModuleOp:
@@ -60,22 +114,45 @@ class PrimFunc:
 
     def holding(self, module: ModuleOp) -> PrimFunc:
         """The function that passes made of it."""
-        func = PrimFunc(self.params, self.body, None, self.buffer_map, self.attrs)
-        func._op = next(iter(prim_funcs(module))).clone()
-        return func
+        return PrimFunc.of(next(iter(prim_funcs(module))).clone(), self.attrs)
+
+    def _alike(self, body: Stmt | None, attrs: Mapping[str, Any]) -> PrimFunc:
+        """The function with other attributes, and another body if one is given."""
+        made = PrimFunc.__new__(PrimFunc)
+        made.ret_type, made.attrs, made._like = self.ret_type, dict(attrs), self._like
+        if body is None and self._parts is None:
+            made._parts, made._op = None, self.op.clone()
+            made._op.sym_name = StringAttr(str(attrs.get(_SYMBOL, "main")))
+            made._op.attributes.clear()
+            made._op.attributes.update(_held(attrs))
+        else:
+            params, buffer_map, old = self._seen()
+            made._parts, made._op = (params, buffer_map, old if body is None else body), None
+        return made
+
+    def with_body(self, new_body: Stmt, span: object = None) -> PrimFunc:
+        """The same function of other statements."""
+        del span
+        return self._alike(new_body, self.attrs)
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> PrimFunc:
         """The same function with one attribute more, or several; `global_symbol` is its name."""
-        added = {key: value} if isinstance(key, str) else dict(key)
-        return PrimFunc(self.params, self.body, None, self.buffer_map, {**self.attrs, **added})
+        return self._alike(None, {**self.attrs, **({key: value} if isinstance(key, str) else key)})
 
     def without_attr(self, key: str) -> PrimFunc:
         """The same function without an attribute."""
-        left = {name: value for name, value in self.attrs.items() if name != key}
-        return PrimFunc(self.params, self.body, None, self.buffer_map, left)
+        return self._alike(None, {name: value for name, value in self.attrs.items() if name != key})
+
+    def get_attr(self, key: str) -> Any:
+        """Return an attribute; None for a missing one."""
+        return self.attrs.get(key)
 
     def script(self) -> str:
         """The text of the op."""
         return str(self.op)
 
     __str__ = script
+
+
+def _held(attrs: Mapping[str, Any]) -> dict[str, Attribute]:
+    return attributes_of({key: value for key, value in attrs.items() if key != _SYMBOL and isinstance(value, HELD)})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, cast
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 
 from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import check_dtype, fail
@@ -39,6 +39,8 @@ class Buffer:
         self.tensor: Tensor = PlaceholderOp(name, [self.shape], [self.dtype]).output(0)
         self.tensor.buffer = self
         self._scope = scope or "global"
+        self.data = Var(name, "handle")
+        """The pointer to its elements."""
 
     def scope(self) -> str:
         """The scope: `global`, or `local` to a thread."""
@@ -149,6 +151,8 @@ class For(Stmt):
     extent: Any
     kind: Any
     body: Stmt
+    thread_binding: None = None
+    annotations: dict[str, Any] = field(default_factory=lambda: dict[str, Any]())
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,11 +207,32 @@ class Allocate(Stmt):
 
     buffer: Buffer
     body: Stmt
+    annotations: dict[str, Any] = field(default_factory=lambda: dict[str, Any]())
+
+
+@dataclass(eq=False)
+class AllocateConst(Stmt):
+    """A buffer of numbers known beforehand, in `body`."""
+
+    buffer: Buffer
+    data: DenseIntOrFPElementsAttr
+    body: Stmt
+
+
+@dataclass(eq=False)
+class DeclBuffer(Stmt):
+    """Another name for part of a buffer in `body`, from a point on; strides as those of `tir.decl_buffer`."""
+
+    buffer: Buffer
+    source: Buffer
+    indices: Any
+    strides: Any
+    body: Stmt
 
 
 @dataclass(eq=False)
 class Evaluate(Stmt):
-    """A value that is computed and not used: nothing, as expressions have no side effects."""
+    """A value that is computed and not used, for its effects if it has any."""
 
     value: Any
 

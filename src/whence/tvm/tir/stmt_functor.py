@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from whence.te.language.expr import Expr, Var, children, convert
+from whence.te.language.locations import located
 from whence.te.language.walks import rebuilt, substitution
 from whence.tir.kinds import KINDS
 from whence.tir.statements import Stmt, exprs_in, stmts_in
@@ -56,7 +57,15 @@ def ir_transform(
     def value(expr: Expr) -> Expr:
         return rebuilt(expr, lambda node: asked(preorder, node), lambda node: asked(postorder, node))
 
-    return _rebuilt(stmt, lambda one: asked(preorder, one), lambda one: asked(postorder, one), value)
+    def at_place(change: Change | None) -> Change:
+        def changed(one: Any) -> Any:
+            # A statement that stands for another serves the same layers.
+            with located(one.location):
+                return asked(change, one)
+
+        return changed
+
+    return _rebuilt(stmt, at_place(preorder), at_place(postorder), value)
 
 
 def _nothing(node: Any) -> None:
