@@ -136,6 +136,28 @@ def test_a_batch_norm_unpacked_names_both_layers(page: Page):
         assert row.locator("[data-test=diff-layers]").inner_text() == "si=[FusedBatchNorm, Relu]"
 
 
+@pytest.mark.parametrize("context", [{"viewport": {"width": 1280, "height": 800}}], indirect=True)
+def test_a_difference_is_two_texts_side_by_side_where_they_fit_and_else_one(page: Page, report: Report):
+    report("twins")
+    page.evaluate("[0, 1].forEach(() => whence.app.addPane({ level: 'relay', stage: 0 }))")
+    pane = compare(page, "relay-simplify-inference")
+    halves = pane.locator(".diff-row[data-kind=changed]").first.locator(".half")
+    expect(halves).to_have_count(2)
+    both = [half.evaluate("half => [half.textContent, half.clientWidth]") for half in halves.all()]
+    assert all(width > 320 for _, width in both)
+    page.set_viewport_size({"width": 690, "height": 800})
+    changed = pane.locator(".diff-row[data-kind=changed]")
+    expect(changed.first.locator(".half.none")).to_be_hidden()
+    shown = changed.locator(".half:visible")
+    texts, sides = shown.all_text_contents(), [half.get_attribute("data-side") for half in shown.all()]
+    assert len(texts) == changed.count()
+    assert texts.index(both[0][0]) < texts.index(both[1][0])
+    assert sorted(sides) == ["0"] * (len(sides) // 2) + ["1"] * (len(sides) // 2)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(changed.first.locator(".half")).to_have_count(2)
+    expect(changed.first.locator(".half.none")).to_have_count(0)
+
+
 PLACES = """rows => rows.map(row => [
   row.querySelector(".code").textContent,
   Math.round(row.getBoundingClientRect().top),

@@ -2,7 +2,7 @@
 
 import { classOf } from "whence/colours";
 import { fill, h, mark } from "whence/dom";
-import { compared, folded, nextDifference } from "whence/diff/rows";
+import { compared, folded, nextDifference, unified } from "whence/diff/rows";
 import { lineOf } from "whence/navigate";
 import { Geometry, ROW } from "whence/text/geometry";
 import { tokens } from "whence/text/tokens";
@@ -14,6 +14,8 @@ import { TextWindow } from "whence/text/window";
 /** @typedef {import("whence/diff/rows").Row} Row */
 
 const LETTER = 7.25;
+/** Pixels from which on two texts fit side by side. */
+export const BESIDE = 700;
 const KINDS = /** @type {const} */ (["gone", "new", "changed", "moved"]);
 const SIGNS = { same: "", new: "+", gone: "−", changed: "~", moved: "↕", fold: "" };
 
@@ -28,6 +30,8 @@ export class DiffPane {
   #open = new Set();
   #loading = "";
   #cursor = -1;
+  /** True where rows have one side each. */
+  #narrow = false;
 
   /** @param {App} app @param {HTMLElement} element @param {Pane} pane */
   constructor(app, element, pane) {
@@ -103,18 +107,24 @@ export class DiffPane {
   }
 
   #layOut() {
-    this.#rows = folded(this.#all, this.#open);
+    const rows = folded(this.#all, this.#open);
+    this.#narrow = this.element.clientWidth < BESIDE;
+    mark(this.grid, "data-narrow", this.#narrow ? "" : null);
+    this.#rows = this.#narrow ? unified(rows) : rows;
     const [a, b] = this.#texts;
     const longest = Math.max(...[a, b].flatMap(({ lines }) => lines.map((line) => line.length)), 0);
-    /** @type {HTMLElement} */ (this.slide.firstChild).style.width = `${2 * longest * LETTER + 160}px`;
+    /** @type {HTMLElement} */ (this.slide.firstChild).style.width = `${(this.#narrow ? 1 : 2) * longest * LETTER + 160}px`;
     this.window.reset(new Geometry(this.#rows.length, null, null), 0);
     mark(this.grid, "aria-rowcount", String(this.#rows.length));
-    this.#resized();
     this.window.draw();
   }
 
+  /** Lay the rows out anew where they no longer fit, or fit again. */
   #resized() {
-    mark(this.grid, "data-narrow", this.element.clientWidth < 560 ? "" : null);
+    if (!this.#rows.length || this.#narrow === this.element.clientWidth < BESIDE) return;
+    const { left, right } = this.#rows[this.#cursor] ?? { left: -1, right: -1 };
+    this.#layOut();
+    this.#go(this.#rows.findIndex((row) => (right >= 0 ? row.right === right : left >= 0 && row.left === left)));
   }
 
   /** @param {HTMLElement} element @param {number} k */

@@ -66,6 +66,24 @@ export function folded(rows, open) {
 }
 
 /**
+ * Return rows of one side each, one below the other: of lines that changed first all as they were, then as they are.
+ * @param {Row[]} rows
+ * @returns {Row[]}
+ */
+export function unified(rows) {
+  /** @type {Row[]} */
+  const shown = [];
+  for (let begin = 0, end; begin < rows.length; begin = end) {
+    const { kind } = rows[begin];
+    for (end = begin + 1; kind === "changed" && rows[end]?.kind === kind; end++);
+    const alike = rows.slice(begin, end);
+    if (kind !== "changed") shown.push(...alike);
+    else shown.push(...alike.map((row) => ({ ...row, right: -1 })), ...alike.map((row) => ({ ...row, left: -1 })));
+  }
+  return shown;
+}
+
+/**
  * Return the first row of the next difference; -1 for none.
  * @param {Row[]} rows @param {number} at @param {1 | -1} way
  */

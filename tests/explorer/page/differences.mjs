@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { align, compose, history } from "whence/diff/compose";
 import { descent } from "whence/diff/descent";
+import { grown } from "whence/diff/open";
+import { unified } from "whence/diff/rows";
 
 const stage = (before, diff) => ({ before, diff: diff && { new: [], gone: [], changed: [], moved: [], ...diff } });
 const sorted = (differences) =>
@@ -96,4 +98,21 @@ test("ways go over several passes, and back", () => {
   assert.equal(back.origin(2), 1, "the norm came together of what it became");
   assert.equal(back.fate(3), 1);
   assert.equal(descent(SESSION, 0, 3, TEXTS[0], TEXTS[1]), null);
+});
+
+test("in a narrow pane a line that changed is there twice, a run of them first as it was", () => {
+  const row = (kind, left, right) => ({ kind, left, right, count: 0 });
+  const rows = [row("same", 0, 0), row("changed", 1, 1), row("changed", 2, 2), row("new", -1, 3), row("moved", 3, 4)];
+  assert.deepEqual(
+    unified(rows).map(({ kind, left, right }) => [kind, left, right]),
+    [["same", 0, 0], ["changed", 1, -1], ["changed", 2, -1], ["changed", -1, 1], ["changed", -1, 2], ["new", -1, 3], ["moved", 3, 4]],
+  );
+});
+
+test("a difference has room for two texts where the page has it", () => {
+  const panes = [{ grow: 1 }, { grow: 1 }, { grow: 2 }];
+  const part = (width) => grown(panes, width) / (4 + grown(panes, width));
+  for (const width of [1100, 1280, 1600]) assert.ok(part(width) * (width - 10) >= 700 && part(width) <= 0.7, String(width));
+  assert.ok(Math.abs(grown([{ grow: 1 }], 3000) - 2) < 1e-9);
+  assert.equal(grown(panes, 800), 2);
 });
