@@ -33,6 +33,7 @@ from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
 from .joined_axes import join_axes
+from .op_strategy import lowering_of_users
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -105,8 +106,10 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     return out
 
 
-def lower_ops(func: FuncOp, tensors: dict[SSAValue, Tensor]) -> list[Tensor]:
+def lower_ops(func: FuncOp, tensors: dict[SSAValue, Tensor], *, ours: bool = False) -> list[Tensor]:
     """The tensors that a function of operators returns, of those of its arguments; `tensors` gets that of each value.
+
+    ours: by the compiler's lowerings only, whatever the user registered.
 
     A tensor that is returned as it was given is copied: a result has to be a stage of its own.
     """
@@ -118,7 +121,7 @@ def lower_ops(func: FuncOp, tensors: dict[SSAValue, Tensor]) -> list[Tensor]:
                 case Operator():
                     _check_small(op)
                     operands = op.signature.arguments([tensors[operand] for operand in op.operands])
-                    results = _lowering(op)(op, *operands)
+                    results = _lowering(op, ours)(op, *operands)
                     tensors.update(zip(op.results, results if isinstance(results, tuple) else (results,), strict=True))
                 case ReturnOp():
                     return [_result(tensors[value]) for value in op.values]
@@ -154,7 +157,9 @@ def _check_small(op: Operator) -> None:
         fail(op, "operands that a cast has made numbers of", str(small[0]))
 
 
-def _lowering(op: Operator) -> Lowering:
+def _lowering(op: Operator, ours: bool) -> Lowering:
+    if not ours and (own := lowering_of_users(op)) is not None:
+        return own
     if type(op) not in TABLE:
         fail(op, "an operator with a lowering to te", "none (simplify-inference removes training operators)")
     return TABLE[type(op)]

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ...provenance.diagnostics import describe, message
 from ...support.doors import find_with
 from ...support.errors import ScheduleError
 from ...support.machine import Machine
+from ...syntax.relay.op_attrs import COMPUTE, STRATEGY, operators_with
 
 if TYPE_CHECKING:
     from ...te.schedule.stage import Stage
@@ -103,7 +104,10 @@ def unregister_schedule(name: str) -> None:
 
 def outside_fingerprint() -> str:
     """Return the text that kernels depend on besides the compiler's own sources: of rows and operators from outside."""
-    return "\n".join([*(row.text for row in _OUTSIDE.values()), *(f"{op} {hash_}" for op, hash_ in _LOWERINGS.items())])
+    own = [(op, _hash(function)) for key in (STRATEGY, COMPUTE) for op, function in operators_with(key).items()]
+    return "\n".join(
+        [*(row.text for row in _OUTSIDE.values()), *(f"{op} {text}" for op, text in (*_LOWERINGS.items(), *own))]
+    )
 
 
 @find_with
@@ -134,12 +138,22 @@ def rows_for(tag: str, own: tuple[Strategy, ...]) -> list[Strategy]:
 
 
 def _hash(function: Callable[..., Any]) -> str:
+    return hashlib.sha256("\n".join(_texts(function, set())).encode()).hexdigest()
+
+
+def _texts(function: Callable[..., Any], seen: set[object]) -> Iterator[str]:
+    """Yield the texts of a function and of those of its own module that it names."""
     where = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
     code = getattr(function, "__code__", None)
     cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     bound = (getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None), cells)
     body = _spelled(code) if isinstance(code, CodeType) else repr(function)
-    return hashlib.sha256(f"{where}\n{body}\n{bound!r}".encode()).hexdigest()
+    yield f"{where}\n{body}\n{bound!r}"
+    seen.add(function)
+    for name in code.co_names if isinstance(code, CodeType) else ():
+        other = getattr(function, "__globals__", {}).get(name)
+        if isinstance(other, FunctionType) and other.__module__ == function.__module__ and other not in seen:
+            yield from _texts(other, seen)
 
 
 def _spelled(code: CodeType) -> str:

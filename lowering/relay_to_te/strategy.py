@@ -142,6 +142,17 @@ def is_scheduled_from_outside(func: te.FuncOp) -> bool:
     return any(row.tag in tags for row in all_rows(()))
 
 
+def rows_that_serve(func: te.FuncOp, machine: Machine) -> list[Strategy]:
+    """Return the rows by which the most demanding stages of a function may be scheduled, the most wanted first.
+
+    These are rows of tags; of functions without any, the rows for elementwise stages. `func` is consumed.
+    """
+    stages = [stage for stage in Schedule(func).stages if stage.is_compute]
+    tagged = [stage for stage in stages if tag_of(stage)] or stages
+    rows = {row: None for stage in tagged for row in rows_for(_tags(stage)[0], ROWS) if row.when(stage, machine)}
+    return sorted(rows, key=lambda row: -row.plevel)
+
+
 def _tags(stage: StageState) -> list[str]:
     """The tags of the rows that may schedule a stage: its own, and those of rows for what has no other."""
     if stage.is_compute and stage.compute.reducer is not None:

@@ -14,7 +14,13 @@ from whence.support.rooms import add_names, homes_in, name_in
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
 add_names("whence.support", {"FrontendTestModule": "whence.runtime.program.library:FrontendTestModule"})
-add_names("whence.te", {"create_prim_func": "whence.driver.build_module:create_prim_func"})
+add_names(
+    "whence.te",
+    {
+        "create_prim_func": "whence.driver.build_module:create_prim_func",
+        "SpecializedCondition": "whence.lowering.relay_to_te.op_strategy:SpecializedCondition",
+    },
+)
 add_names(
     "whence.tir.transform",
     {name: f"whence.ir.kernel_passes:{name}" for name in ("Apply", "PrimFuncPass", "prim_func_pass")},

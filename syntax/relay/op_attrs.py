@@ -10,6 +10,8 @@ CONVERT_LAYOUT = "FTVMConvertOpLayout"
 MIXED_PRECISION = "FTVMMixedPrecisionConversionType"
 FAKE_QUANTIZATION = "FTVMFakeQuantizationToInteger"
 OPTIONAL_FAKE_QUANTIZATION = "FTVMOptionalFakeQuantizationToInteger"
+STRATEGY = "FTVMStrategy"
+COMPUTE = "FTVMCompute"
 TARGET = "target."
 
 _attrs: dict[tuple[str, str], tuple[int, Any]] = {}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from whence.relay.builders import Builder, builder
 from whence.relay.composed import COMPOSED
 from whence.support.errors import FrontendError
-from whence.syntax.relay.expr import Op
-from whence.syntax.relay.operators import operator_named, operator_names
+from whence.syntax.relay.operators import operator_names
 
 
 class Namespace:
@@ -42,12 +41,6 @@ class _Dyn(Namespace):
 
 class _Operators(Namespace):
     """All operators: `relay.op.add`, `relay.op.nn.conv2d`; `relay.op.get` returns one as an expression."""
-
-    @staticmethod
-    def get(name: str) -> Op:
-        """The operator as an expression; raises FrontendError for an unknown name."""
-        operator_named(name)
-        return Op(name)
 
 
 _FAMILIES = ("nn", "image", "vision", "random", "annotation", "ml")

@@ -10,8 +10,20 @@ from whence.lowering.external.registry import split_target
 from whence.lowering.llvm_to_native.target import Target as LLVMTarget
 from whence.support.errors import PipelineError, expectation
 from whence.support.machine import Machine, register_machine
+from whence.target.generic_func import generic_func, get_native_generic_func, override_native_generic_func
 
-__all__ = ["Machine", "Target", "TargetLike", "check_host", "params_beside", "register_machine", "target_of"]
+__all__ = [
+    "Machine",
+    "Target",
+    "TargetLike",
+    "check_host",
+    "generic_func",
+    "get_native_generic_func",
+    "override_native_generic_func",
+    "params_beside",
+    "register_machine",
+    "target_of",
+]
 
 TargetLike: TypeAlias = "str | LLVMTarget | Mapping[object, object] | Sequence[object] | None"
 """A text, a target, `{"kind": "llvm", "mcpu": ..}`, one of these by a device or in a list; None is this machine."""

@@ -8,7 +8,7 @@ from typing import Any
 from whence.relay.backend.executor import Executor as Executor
 from whence.relay.backend.runtime import Runtime as Runtime
 
-_ELSEWHERE = {"vm": "whence.relay.vm"}
+_ELSEWHERE = {"te_compiler": "whence.relay.backend.te_compiler", "vm": "whence.relay.vm"}
 
 
 def __getattr__(name: str) -> Any:

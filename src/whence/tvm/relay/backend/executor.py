@@ -11,16 +11,16 @@ from whence.relay.backend.kinds import Kind
 class Executor(Kind):
     """`graph` or `aot`. Their options have no effect: the export decides whether parameters are linked."""
 
-    _KNOWN: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "aot": (
-            "link-params",
-            "unpacked-api",
-            "interface-api",
-            "workspace-byte-alignment",
-            "constant-byte-alignment",
-            "enable-usmp",
-        ),
-        "graph": ("link-params",),
+    _KNOWN: ClassVar[Mapping[str, Mapping[str, type]]] = {
+        "aot": {
+            "link-params": bool,
+            "unpacked-api": bool,
+            "interface-api": str,
+            "workspace-byte-alignment": int,
+            "constant-byte-alignment": int,
+            "enable-usmp": bool,
+        },
+        "graph": {"link-params": bool},
     }
 
     @classmethod

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from whence.support.errors import PipelineError, expectation
+from whence.support.errors import PipelineError
+
+_TYPES: dict[type, str] = {bool: "IntImm", int: "IntImm", str: "runtime.String"}
+"""TVM's names of the types of options."""
 
 
 class Kind:
     """A name among those known, and its options, which are attributes, too."""
 
-    _KNOWN: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    _KNOWN: ClassVar[Mapping[str, Mapping[str, type]]] = {}
+    """Name -> option -> the type of its values."""
 
     def __init__(self, name: str, options: Mapping[str, Any] | None = None):
-        what = type(self).__name__
-        if name not in self._KNOWN:
-            raise PipelineError(expectation(what, f"a name among {', '.join(self._KNOWN)}", repr(name)))
-        unknown = sorted(set(options or {}) - set(self._KNOWN[name]))
-        if unknown:
-            names = ", ".join(self._KNOWN[name]) or "none"
-            raise PipelineError(expectation(f"{what} {name}", f"options among {names}", ", ".join(unknown)))
+        types, what = self._options(name), type(self).__name__
+        for option, value in (options or {}).items():
+            if option not in types:
+                known = ", ".join(types) or "none"
+                text = f'Attribute "{option}" is not available on this {what}'
+                raise PipelineError(f"{text}: expected options of {name} among {known}, got {option}")
+            if not isinstance(value, types[option]):
+                wanted, actual = _TYPES[types[option]], _TYPES.get(type(value), type(value).__name__)
+                text = f'Attribute "{option}" should have type "{wanted}" but instead found "{actual}"'
+                raise PipelineError(f"{text}: expected {types[option].__name__}, got {value!r}")
         self.name = name
         self.options: dict[str, Any] = dict(options or {})
 
@@ -59,5 +66,12 @@ class Kind:
 
     @classmethod
     def list_registered_options(cls, name: str) -> Mapping[str, str]:
-        """The options of a name."""
-        return dict.fromkeys(cls._KNOWN[str(name)], "")
+        """The options of a name, with TVM's names of their types."""
+        return {option: _TYPES[type_] for option, type_ in cls._options(str(name)).items()}
+
+    @classmethod
+    def _options(cls, name: str) -> Mapping[str, type]:
+        if name not in cls._KNOWN:
+            expected = f"a name among {', '.join(cls._KNOWN)}"
+            raise PipelineError(f'{cls.__name__} "{name}" is not defined: expected {expected}, got {name}')
+        return cls._KNOWN[name]

@@ -11,7 +11,7 @@ from whence.relay.backend.kinds import Kind
 class Runtime(Kind):
     """`cpp`, whence's runtime, or `crt`, the C interface of exported files."""
 
-    _KNOWN: ClassVar[Mapping[str, tuple[str, ...]]] = {"cpp": ("system-lib",), "crt": ("system-lib",)}
+    _KNOWN: ClassVar[Mapping[str, Mapping[str, type]]] = {"cpp": {"system-lib": bool}, "crt": {"system-lib": bool}}
 
     @classmethod
     def list_registered_runtimes(cls) -> list[str]:

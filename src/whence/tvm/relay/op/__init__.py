@@ -5,22 +5,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from whence.lowering.relay_to_te.op_strategy import OpImplementation as OpImplementation
+from whence.lowering.relay_to_te.op_strategy import OpSpecialization as OpSpecialization
+from whence.lowering.relay_to_te.op_strategy import OpStrategy as OpStrategy
 from whence.relay.namespaces import NAMESPACES
+from whence.relay.op.custom import declared
 from whence.syntax.relay.expr import Op
 from whence.syntax.relay.op_attrs import (
     ALTER_LAYOUT,
+    COMPUTE,
     CONVERT_LAYOUT,
     FAKE_QUANTIZATION,
     LEGALIZE,
     MIXED_PRECISION,
     OPTIONAL_FAKE_QUANTIZATION,
+    STRATEGY,
     register_op_attr,
 )
 
 
 def get(name: str) -> Op:
     """The operator as an expression; raises FrontendError for an unknown name."""
-    return Op.get(name)
+    return declared(name) or Op.get(name)
 
 
 def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
@@ -60,6 +66,20 @@ def register_optional_fake_quantization_to_integer(op_name: str, func: Any = Non
     return register_op_attr(op_name, OPTIONAL_FAKE_QUANTIZATION, func, level)
 
 
+def register_strategy(op_name: str, fstrategy: Any = None, level: int = 10) -> Any:
+    """Register a function (attrs, inputs, out_type, target) -> OpStrategy, which takes the place of our lowering.
+
+    The implementation of the highest `plevel` computes the operator; rows for the tags of its stages schedule it
+    (docs/adding-a-schedule.md), as operators around it share its kernel.
+    """
+    return register_op_attr(op_name, STRATEGY, fstrategy, level)
+
+
+def register_compute(op_name: str, compute: Any = None, level: int = 10) -> Any:
+    """Register a function (attrs, inputs, out_type) -> [te tensor], which takes the place of our lowering."""
+    return register_op_attr(op_name, COMPUTE, compute, level)
+
+
 class OpPattern:
     """The fusion patterns of operators, by TVM's names and numbers."""
 
@@ -77,7 +97,7 @@ def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
     return register_op_attr(op_name, "TOpPattern", pattern, level)
 
 
-_MODULES = ("annotation", "contrib", "op")
+_MODULES = ("annotation", "contrib", "op", "strategy")
 _FILES = ("_make", "algorithm", "memory", "reduce", "tensor", "transform")
 """TVM's modules of operators without a prefix; here they are in one namespace."""
 
