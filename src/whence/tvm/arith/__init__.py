@@ -23,8 +23,8 @@ from whence.arith.int_set import IntSet as IntSet
 from whence.arith.iter_affine import detect_iter_map as detect_iter_map
 from whence.arith.iter_affine import iter_map_simplify as iter_map_simplify
 from whence.arith.iter_affine import normalize_to_iter_sum as normalize_to_iter_sum
+from whence.arith.iter_division import subspace_divide as subspace_divide
 from whence.arith.iter_inverse import inverse_affine_iter_map as inverse_affine_iter_map
-from whence.arith.iter_inverse import subspace_divide as subspace_divide
 from whence.arith.iter_map import IterMapExpr as IterMapExpr
 from whence.arith.iter_map import IterMapLevel as IterMapLevel
 from whence.arith.iter_map import IterMapResult as IterMapResult

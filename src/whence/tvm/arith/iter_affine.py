@@ -61,7 +61,7 @@ def detected(
     false = constant(False, "bool")
     try:
         limit(sums, convert(predicate))
-        found = [sums.fused(sums.sum_of(convert(index))) for index in indices]
+        found = sums.unified([sums.fused(sums.sum_of(convert(index))) for index in indices])
         if level is not IterMapLevel.NoCheck:
             _Check(sums).run(found, level)
     except NoIterSum as error:
@@ -257,6 +257,8 @@ class _Check:
             # Digits from the lowest on without a gap, of which there are as many values as of the iterator.
             extents = product(size(split.extent) for _, split in digits)
             lowers = sorted((size(split.lower_factor) for _, split in digits), key=nominal)
+            if len({id(split.source) for _, split in digits}) > 1:
+                raise NoIterSum("expected digits of an iterator with one offset, got several")
             if not same(extents, self._extents[root]) or not same(lowers[0], 1):
                 raise NoIterSum(f"expected all {self._extents[root]} values of an iterator in digits, got {extents}")
         if any(id(mark) not in self._marks for mark in self._sums.loops if not is_number(mark.extent, 1)):

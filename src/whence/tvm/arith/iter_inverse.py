@@ -1,15 +1,12 @@
-"""The loops of which a map of iterators is made, as expressions of its indices; and its parts in an inner nest."""
+"""The loops of which a map of iterators is made, as expressions of its indices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import reduce
 
 from whence.arith.analyzer import Analyzer
-from whence.arith.iter_affine import Domain, detected
 from whence.arith.iter_map import (
-    IterMapLevel,
     IterMark,
     IterSplitExpr,
     IterSumExpr,
@@ -19,11 +16,12 @@ from whence.arith.iter_map import (
     times,
     variable_of,
 )
-from whence.arith.iter_sizes import divides
+from whence.arith.iter_sizes import ceiling, divides
 from whence.arith.iter_sums import IterSums, NoIterSum
 from whence.dialects.sizes import Size, same
+from whence.dialects.sizes.kernel import nominal
 from whence.support.errors import FrontendError, expectation
-from whence.te.language.expr import Axis, Const, Expr, ExprLike, Var, binary, constant, convert
+from whence.te.language.expr import Axis, Const, Expr, ExprLike, Var, binary, compare, constant, convert
 
 
 def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[ExprLike]) -> dict[Var | Axis, Expr]:
@@ -31,41 +29,58 @@ def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[E
 
     Raises FrontendError for sums of more than one digit, or as many outputs as there are no indices.
     """
-    if len(iter_map) != len(outputs):
-        raise FrontendError(expectation("inverse_affine_iter_map", f"{len(iter_map)} outputs", str(len(outputs))))
-    marks = _above(iter_map)
-    values: dict[int, Expr] = {}
-    for index, output in zip(iter_map, outputs, strict=True):
-        if len(index.args) > 1:
-            raise FrontendError(expectation("inverse_affine_iter_map", "fused iterators", str(index)))
-        for split in index.args:
-            value = binary("sub", convert(output, split.dtype), index.base) if not is_number(index.base, 0) else output
-            _hand(values, split, _divided(convert(value, split.dtype), split.scale))
-    loops: dict[Var | Axis, Expr] = {}
-    for mark in marks:
-        value, source = values[id(mark)], mark.source
+    return Inverse(iter_map, outputs).loops
+
+
+class Inverse:
+    """The values of loops, and of all digits of the iterators in between, for values of indices."""
+
+    def __init__(self, iter_map: Sequence[IterSumExpr], outputs: Sequence[ExprLike]) -> None:
+        if len(iter_map) != len(outputs):
+            raise FrontendError(expectation("inverse_affine_iter_map", f"{len(iter_map)} outputs", str(len(outputs))))
+        self.marks = _above(iter_map)
+        self.digits: dict[int, list[tuple[IterSplitExpr, Expr]]] = {}
+        """Id of a mark -> its digits, with their values."""
+        self.loops: dict[Var | Axis, Expr] = {}
+        for index, output in zip(iter_map, outputs, strict=True):
+            if len(index.args) > 1:
+                raise FrontendError(expectation("inverse_affine_iter_map", "fused iterators", str(index)))
+            for split in index.args:
+                value = convert(output, split.dtype)
+                value = value if is_number(index.base, 0) else binary("sub", value, index.base)
+                self._hand(split, _divided(value, split.scale))
+        for mark in self.marks:
+            self._invert(mark)
+
+    def value(self, mark: IterMark) -> Expr:
+        """Return the sum of the digits of a mark."""
+        total = constant(0, mark.dtype)
+        for split, digit in self.digits[id(mark)]:
+            total = plus(total, times(digit, split.lower_factor))
+        return total
+
+    def _hand(self, split: IterSplitExpr, value: Expr) -> None:
+        self.digits.setdefault(id(split.source), []).append((split, value))
+
+    def _invert(self, mark: IterMark) -> None:
+        value, source = self.value(mark), mark.source
         if not isinstance(source, IterSumExpr):
             variable, start = variable_of(source)
-            loops[variable] = Analyzer().simplify(value if start is None else binary("add", value, start))
-            continue
+            self.loops[variable] = Analyzer().simplify(value if start is None else binary("add", value, start))
+            return
         if not is_number(source.base, 0):
             value = binary("sub", value, source.base)
-            if isinstance(source.base, Const) and source.base.value > 0:
-                # The digits of an iterator plus an offset turn over where it does.
+            turns = isinstance(source.base, Const) and source.base.value > 0
+            if turns and not any(is_last(split) for split, _ in self.digits[id(mark)]):
+                # Digits of an iterator plus an offset begin again where the digit above them would change.
                 value = binary("floormod", value, source.args[0].extent)
         for number, split in enumerate(source.args):
             digit = _divided(value, split.scale)
-            _hand(values, split, digit if number == 0 else binary("floormod", digit, split.extent))
-    return loops
+            self._hand(split, digit if number == 0 else binary("floormod", digit, split.extent))
 
 
 def _divided(value: Expr, by: Expr) -> Expr:
     return value if is_number(by, 1) else binary("floordiv", value, by)
-
-
-def _hand(values: dict[int, Expr], split: IterSplitExpr, value: Expr) -> None:
-    mark, part = id(split.source), times(value, split.lower_factor)
-    values[mark] = plus(values[mark], part) if mark in values else part
 
 
 def _above(iter_map: Sequence[IterSumExpr]) -> list[IterMark]:
@@ -85,173 +100,60 @@ def _above(iter_map: Sequence[IterSumExpr]) -> list[IterMark]:
     return order[::-1]
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """A sum in two parts: what the outer loops add, in units of `extent`, and what the inner ones do."""
+def padding_of(sums: IterSums, indices: Sequence[IterSumExpr], outputs: Sequence[Expr], inverse: Inverse) -> Expr:
+    """Return for which outputs from 0 on there is no iteration of a padded map.
 
-    outer: IterSumExpr
-    inner: IterSumExpr
-    extent: Size
-    """The number of values of the inner part."""
-    outer_extent: Size
-
-
-def subspace_divide(
-    bindings: Sequence[ExprLike],
-    input_iters: Domain,
-    sub_iters: Sequence[Var | Axis],
-    predicate: ExprLike = True,
-    check_level: str | IterMapLevel = IterMapLevel.Surjective,
-    simplify_trivial_iterators: bool = True,
-) -> list[list[IterMark]]:
-    """Return for each binding an outer and an inner part, `outer * inner.extent + inner`, and then the predicates.
-
-    sub_iters: the loops of the inner parts. Predicates are the extents of the last two marks. [] where the bindings are
-    no map of iterators, or an iterator, or a limit, is about outer loops inside of inner ones.
+    Raises NoIterSum where iterations have the same indices.
     """
-    sums = IterSums(input_iters, simplify_trivial_iterators)
-    result = detected(bindings, sums, predicate, check_level)
-    if not result.indices:
-        return []
-    division = _Division(sums, {id(variable) for variable in sub_iters})
-    try:
-        marks = [division.of(index) for index in result.indices]
-        conditions = division.conditions()
-    except NoIterSum:
-        return []
-    return [*marks, [IterMark(constant(0, "int32"), condition) for condition in conditions]]
+    if any(id(mark) in sums.overlaps for mark in inverse.marks):
+        raise NoIterSum("expected sums that have each value once")
+    parts: list[Expr] = []
+    for index, output in zip(indices, outputs, strict=True):
+        if not is_number(index.base, 0):
+            parts.append(compare("lt", output, index.base))
+        if index.args and not is_number(scale := index.args[0].scale, 1):
+            parts.append(compare("ne", binary("floormod", binary("sub", output, index.base), scale), 0))
+    for mark in inverse.marks:
+        parts += _padding(sums, mark, inverse.digits[id(mark)])
+    return _any(parts)
 
 
-class _Division:
-    def __init__(self, sums: IterSums, inner: set[int]) -> None:
-        self._sums, self._inner = sums, inner
-        self._kinds: dict[int, frozenset[bool]] = {}
-        self._divided: dict[int, _Parts] = {}
-        self._marks: dict[tuple[int, bool], IterMark] = {}
+def _any(parts: Sequence[Expr]) -> Expr:
+    return reduce(lambda a, b: binary("or", a, b), parts) if parts else constant(False, "bool")
 
-    def of(self, index: IterSumExpr) -> list[IterMark]:
-        """Return the outer and the inner mark of an index. Raises NoIterSum."""
-        size, dtype = self._sums.size, index.dtype
-        zero = constant(0, dtype)
-        if not index.args:
-            return [IterMark(IterSumExpr((), zero), constant(1, dtype)), IterMark(index, constant(1, dtype))]
-        split = index.args[0]
-        parts = self._split(split)
-        inner = IterSumExpr(self._scaled(parts.inner.args, size(split.scale)), index.base)
-        outer = parts.outer
-        if not parts.inner.args:
-            outer = IterSumExpr(self._scaled(outer.args, size(split.scale)), zero)
-        elif outer.args and not is_number(split.scale, 1):
-            raise NoIterSum(f"expected an index of scale 1 in both loop nests, got {index}")
-        return [
-            IterMark(outer, self._sums.symbols.expr(parts.outer_extent, dtype)),
-            IterMark(inner, self._sums.symbols.expr(parts.extent, dtype)),
-        ]
 
-    def _scaled(self, splits: Iterable[IterSplitExpr], factor: Size) -> tuple[IterSplitExpr, ...]:
-        size, split = self._sums.size, self._sums.split
-        return tuple(
-            split(one.source, size(one.lower_factor), size(one.extent), size(one.scale) * factor) for one in splits
-        )
+def _padding(sums: IterSums, mark: IterMark, digits: list[tuple[IterSplitExpr, Expr]]) -> list[Expr]:
+    """A condition on the digits of a mark for which there is no iteration, if there is one."""
+    size, number = sums.size, lambda value: sums.symbols.expr(value, mark.dtype)
+    rows = sorted(digits, key=lambda row: nominal(size(row[0].lower_factor)))
+    period: Size = 1
+    for split, _ in rows:
+        if not same(size(split.lower_factor), period):
+            raise NoIterSum(f"expected all digits of each iterator, got no digit of {mark.source} at {period}")
+        period = period * size(split.extent)
+    (top, value), lower = rows[-1], size(rows[-1][0].lower_factor)
+    if not is_last(top):
+        raise NoIterSum(f"expected all digits of each iterator, got {period} values of {size(mark.extent)}")
+    rest = constant(0, mark.dtype)
+    for split, digit in rows[-2::-1]:
+        rest = plus(rest, times(digit, split.lower_factor))
+    parts: list[Expr] = []
+    offset = sums.pads[id(mark)][1] if id(mark) in sums.pads else constant(0, mark.dtype)
+    if not is_number(offset, 0):
+        parts.append(binary("and", compare("eq", value, 0), compare("lt", rest, offset)))
+    whole = ceiling(size(mark.extent), lower)
+    if not divides(lower, size(mark.extent)):
+        end = size(mark.extent) % lower
+        last = number(whole - 1) if isinstance(whole, int) else binary("floordiv", mark.extent, number(lower))
+        limited = _from(rest, end, lower, number(end))
+        if not same(whole, 1):
+            limited = binary("and", compare("eq", value, last), limited)
+        parts.append(limited if isinstance(end, int) else binary("and", compare("ne", number(end), 0), limited))
+    if not same(whole, size(top.extent)):
+        parts.append(_from(value, whole, size(top.extent), number(whole)))
+    return [_any(parts)] if parts else []
 
-    def kinds(self, mark: IterMark) -> frozenset[bool]:
-        """Return if a mark is of inner loops, of others, or of both."""
-        stack = [mark]
-        while stack:
-            one = stack[-1]
-            below = [split.source for split in one.source.args] if isinstance(one.source, IterSumExpr) else []
-            if missing := [part for part in below if id(part) not in self._kinds]:
-                stack += missing
-                continue
-            if isinstance(one.source, IterSumExpr):
-                self._kinds[id(one)] = frozenset[bool]().union(*(self._kinds[id(part)] for part in below))
-            else:
-                self._kinds[id(one)] = frozenset({id(variable_of(one.source)[0]) in self._inner})
-            stack.pop()
-        return self._kinds[id(mark)]
 
-    def _split(self, split: IterSplitExpr) -> _Parts:
-        """The parts of a digit without its scale."""
-        kinds, digit = self.kinds(split.source), self._sums.plain(split)
-        whole, none = IterSumExpr((digit,), constant(0, split.dtype)), IterSumExpr((), constant(0, split.dtype))
-        extent = self._sums.size(split.extent)
-        if kinds == {True}:
-            return _Parts(none, whole, extent, 1)
-        if kinds == {False}:
-            return _Parts(whole, none, 1, extent)
-        parts = self._mark(split.source)
-        size, lower = self._sums.size, self._sums.size(split.lower_factor)
-        if is_number(split.lower_factor, 1) and is_last(split):
-            return parts
-        if divides(parts.extent, lower):
-            return _Parts(self._digit(parts.outer, lower // parts.extent, extent), none, 1, extent)
-        if divides(lower * extent, parts.extent):
-            return _Parts(none, self._digit(parts.inner, lower, extent), extent, 1)
-        if not divides(lower, parts.extent) or not divides(parts.extent, lower * extent):
-            raise NoIterSum(f"expected digits of outer and of inner loops, got {size(split.lower_factor)} in {split}")
-        high, low = lower * extent // parts.extent, parts.extent // lower
-        return _Parts(self._digit(parts.outer, 1, high), self._digit(parts.inner, lower, low), low, high)
-
-    def _digit(self, expr: IterSumExpr, lower: Size, extent: Size) -> IterSumExpr:
-        fused, number = self._sums.fused(expr), self._sums.symbols.expr
-        quotient = fused if same(lower, 1) else self._sums.divided("floordiv", fused, number(lower, expr.dtype))
-        return self._sums.divided("floormod", quotient, number(extent, expr.dtype))
-
-    def _mark(self, mark: IterMark) -> _Parts:
-        """The parts of a sum of which outer loops make the greater digits."""
-        if id(mark) not in self._divided:
-            self._divided[id(mark)] = self._parts_of(mark)
-        return self._divided[id(mark)]
-
-    def _parts_of(self, mark: IterMark) -> _Parts:
-        assert isinstance(mark.source, IterSumExpr)
-        if id(mark) not in self._sums.fusions:
-            return self._limited(mark, mark.source)
-        size = self._sums.size
-        outer, inner = list[IterSplitExpr](), list[IterSplitExpr]()
-        extent: Size = 1
-        outer_extent: Size = 1
-        for split in reversed(mark.source.args):
-            parts, scale = self._split(split), size(split.scale)
-            if outer and parts.inner.args:
-                raise NoIterSum(f"expected inner loops inside of outer ones, got {mark.source}")
-            inner = [*self._scaled(parts.inner.args, scale), *inner]
-            extent = extent * parts.extent
-            if parts.outer.args:
-                step = scale * parts.extent
-                if not divides(extent, step):
-                    raise NoIterSum(f"expected outer loops over whole inner ones, got {mark.source}")
-                outer = [*self._scaled(parts.outer.args, step // extent), *outer]
-                outer_extent = outer_extent * parts.outer_extent
-        zero = constant(0, mark.dtype)
-        return _Parts(IterSumExpr(tuple(outer), zero), IterSumExpr(tuple(inner), zero), extent, outer_extent)
-
-    def _limited(self, mark: IterMark, source: IterSumExpr) -> _Parts:
-        """The parts of a limited sum, or of one with an offset, which is of loops of one kind."""
-        kind, splits = self._one_kind(source.args, mark.source)
-        key = id(mark), kind
-        if key not in self._marks:
-            self._marks[key] = IterMark(IterSumExpr(splits, source.base), mark.extent)
-        zero, extent = constant(0, mark.dtype), self._sums.size(mark.extent)
-        whole, none = IterSumExpr((IterSplitExpr(self._marks[key]),), zero), IterSumExpr((), zero)
-        return _Parts(none, whole, extent, 1) if kind else _Parts(whole, none, 1, extent)
-
-    def _one_kind(self, splits: Sequence[IterSplitExpr], where: Expr) -> tuple[bool, tuple[IterSplitExpr, ...]]:
-        """Return if digits are of inner loops, and the digits, of loops of that kind alone."""
-        parts = [(self._split(split), self._sums.size(split.scale)) for split in splits]
-        if all(not part.outer.args for part, _ in parts):
-            return True, tuple(one for part, scale in parts for one in self._scaled(part.inner.args, scale))
-        if any(part.inner.args for part, _ in parts):
-            raise NoIterSum(f"expected a limit on outer or on inner loops, got {where}")
-        return False, tuple(one for part, scale in parts for one in self._scaled(part.outer.args, scale))
-
-    def conditions(self) -> list[Expr]:
-        """Return the conditions of outer and of inner loops. Raises NoIterSum for one of both."""
-        sides: dict[bool, list[Expr]] = {False: [], True: []}
-        for constraint in self._sums.constraints:
-            kind, splits = self._one_kind(tuple(constraint.splits.values()), constraint.condition)
-            sides[kind].append(constraint.on(splits))
-        return [
-            reduce(lambda a, b: binary("and", a, b), side) if side else constant(True, "bool")
-            for side in sides.values()
-        ]
+def _from(value: Expr, start: Size, stop: Size, number: Expr) -> Expr:
+    """The condition that a value below `stop` is at least `start`."""
+    return compare("eq", number, value) if same(start + 1, stop) else compare("ge", value, number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -239,7 +239,7 @@ class IterSums:
                     args = [split for split in args if split is not high]
                     progress = True
                     break
-            for position, split in enumerate(args):
+            for position, split in enumerate(args if not self._padded else ()):
                 if id(split.source) in self.pads and is_number(split.lower_factor, 1) and is_last(split):
                     inner, offset = self.pads[id(split.source)]
                     args[position] = self._scaled(inner, self.size(split.scale))
@@ -357,7 +357,7 @@ class IterSums:
                 raise NoIterSum(f"expected an extent that does not depend on {offset}, got {high} to {most}")
         if same(high, 1) and not self._padded:
             return IterSumExpr((), zero), IterSumExpr((self.plain(split),), offset)
-        top = () if same(high, 1) else (self.split(mark, lower * divisor, high, 1),)
+        top = () if same(high, 1) and not self._padded else (self.split(mark, lower * divisor, high, 1),)
         rest = () if same(divisor, 1) else (self.split(mark, lower, divisor, 1),)
         return IterSumExpr(top, zero), IterSumExpr(rest, zero)
 
@@ -390,3 +390,29 @@ class IterSums:
             mark = self._padded_marks[name] = IterMark(source, self.symbols.expr(ends[1], split.dtype))
             self.pads[id(mark)] = inner, offset
         return self._padded_marks[name], lower, ends
+
+    def unified(self, indices: Sequence[IterSumExpr]) -> list[IterSumExpr]:
+        """Return indices with the digits of an iterator at several offsets at that of the greatest, if it is one."""
+        greatest: dict[Key, IterSplitExpr] = {}
+        for split in (split for index in indices for split in index.args if id(split.source) in self.pads):
+            key = self.key(self.pads[id(split.source)][0])
+            if key not in greatest or self._above(split, greatest[key]):
+                greatest[key] = split
+        return [
+            IterSumExpr(tuple(self._at_offset(split, greatest) for split in index.args), index.base)
+            for index in indices
+        ]
+
+    def _above(self, a: IterSplitExpr, b: IterSplitExpr) -> bool:
+        return nominal(self.size(a.lower_factor)) > nominal(self.size(b.lower_factor))
+
+    def _at_offset(self, split: IterSplitExpr, greatest: Mapping[Key, IterSplitExpr]) -> IterSplitExpr:
+        inner, offset = self.pads.get(id(split.source), (IterSplitExpr(split.source), constant(0, split.dtype)))
+        if self.key(inner) not in greatest:
+            return split
+        mark = greatest[self.key(inner)].source
+        moved = self.size(self.pads[id(mark)][1]) - self.size(offset)
+        period = self.size(split.lower_factor) * self.size(split.extent)
+        if mark is split.source or not divides(period, moved):
+            return split
+        return IterSplitExpr(mark, split.lower_factor, split.extent, split.scale)

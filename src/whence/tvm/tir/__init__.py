@@ -42,6 +42,8 @@ _RENAMED = {"min": "minimum", "max": "maximum"}
 def __getattr__(name: str) -> typing.Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
+    if name == "IndexMap":
+        return import_module(f"{__name__}.index_map").IndexMap
     if name in ("expr", "op", "stmt"):
         return import_module(__name__)
     if (kind := KINDS.get(name)) is not None:
