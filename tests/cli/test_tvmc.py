@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,71 @@ def test_a_model_is_saved(path: Path, tmp_path: Path):
     np.testing.assert_allclose(ones, np.broadcast_to(W.sum(0), (2, 3)), rtol=1e-6)
 
 
+def test_an_archive_is_the_model_again(path: Path, tmp_path: Path):
+    tvmc.load(path, shape_dict={"x": [2, 4]}).save(tmp_path / "net.tar")
+    package = tvmc.compile(tmp_path / "net.tar", package_path=tmp_path / "again.tar")
+    result = tvmc.run(package, inputs={"x": X}, repeat=1, number=1)
+    np.testing.assert_allclose(result.get_output("y"), np.maximum(X @ W, 0), rtol=1e-5, atol=1e-6)
+    (indices, scores) = tvmc.result_utils.get_top_results(result, 2)
+    expected = np.maximum(X @ W, 0).ravel()
+    np.testing.assert_array_equal(expected[indices.astype(int)], np.sort(expected)[::-1][:2])
+    np.testing.assert_allclose(scores, np.sort(expected)[::-1][:2], rtol=1e-5)
+    assert tvmc.TVMCModel(model_path=tmp_path / "net.tar").mod.astext() == tvmc.load(tmp_path / "net.tar").mod.astext()
+    with pytest.raises(WhenceError, match=r"expected a model of TVMCModel\.save, got another archive"):
+        tvmc.TVMCModel(model_path=package.package_path)
+    (tmp_path / "bad.tar").write_bytes(b"no archive")
+    with pytest.raises(WhenceError, match=r"bad\.tar: expected a model of TVMCModel\.save, got "):
+        tvmc.TVMCModel(model_path=tmp_path / "bad.tar")
+
+
+def test_formats_are_told_by_name_and_suffix(path: Path):
+    frontends = tvmc.frontends
+    assert {"onnx", "tflite", "keras", "pb", "pytorch", "relay"} <= set(frontends.get_frontend_names())
+    for name in frontends.get_frontend_names():
+        frontend = frontends.get_frontend_by_name(name)
+        assert all(frontends.guess_frontend(f"m.{suffix}").name() == name for suffix in frontend.suffixes())
+    assert type(frontends.guess_frontend(path)) is frontends.OnnxFrontend
+    with pytest.raises(tvmc.TVMCException, match=r"model a\.b: expected a file in \.onnx.*, got \.b"):
+        frontends.guess_frontend("a.b")
+
+
+def test_shapes_of_command_lines():
+    parse = tvmc.shape_parser.parse_shape_string
+    assert parse("a:0:[1, 2],b:[3]") == {"a:0": [1, 2], "b": [3]}
+    assert str(parse("a:[-1,3]")["a"][0]) == str(tvm.tir.Any())
+    with pytest.raises(argparse.ArgumentTypeError, match="input shapes: expected text such as"):
+        parse("a:1,2")
+
+
+def test_inputs_are_made_by_mode():
+    shapes, dtypes = {"x": (2, 3), "y": (4,)}, {"x": "float32", "y": "int32"}
+    kept = np.ones((2, 3), np.float32)
+    inputs = tvmc.runner.make_inputs_dict(shapes, dtypes, {"x": kept}, "zeros")
+    assert inputs["x"] is kept
+    np.testing.assert_array_equal(inputs["y"], np.zeros(4, np.int32))
+    assert tvmc.runner.generate_tensor_data((2, 3), "uint8", "ones").sum() == 6
+    with pytest.raises(WhenceError, match="fill_mode: expected one of random, zeros, ones, ramp, got 'some'"):
+        tvmc.runner.generate_tensor_data((2, 3), "uint8", "some")
+    with pytest.raises(WhenceError, match="inputs: expected names among x, y, got z"):
+        tvmc.runner.make_inputs_dict(shapes, dtypes, {"z": kept})
+
+
+def test_layouts_are_changed_before_compiling():
+    rng = np.random.default_rng(2)
+    image, kernel = (rng.standard_normal(shape, np.float32) for shape in ((1, 3, 8, 8), (4, 3, 3, 3)))
+    x = tvm.relay.var("x", shape=image.shape)
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.nn.conv2d(x, tvm.relay.const(kernel))))
+    changed = tvmc.transform.apply_graph_transforms(mod, {"desired_layout": ["NHWC:HWIO"], "desired_layout_ops": None})
+    assert 'data_layout="NHWC"' in changed.astext()
+    assert 'kernel_layout="HWIO"' in changed.astext()
+    assert tvmc.transform.apply_graph_transforms(mod, None) is mod
+    before, after = (tvm.compile(each.module).run({"x": image}) for each in (mod, changed))
+    for first, second in zip(before.values(), after.values(), strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-5)
+    with pytest.raises(WhenceError, match="desired_layout: expected one layout, or one for each operator"):
+        tvmc.transform.convert_graph_layout(mod, ["NHWC", "NCHW"], ["nn.conv2d"])
+
+
 def test_a_package_is_made_by_tuning_records(tmp_path: Path):
     data, weight = (np.random.default_rng(1).standard_normal(shape, np.float32) for shape in ((64, 32), (48, 32)))
     x = tvm.relay.var("x", shape=data.shape)
@@ -108,9 +174,9 @@ _WRONG: list[tuple[str, Callable[[Any], object]]] = [
     ("expected the CPU as device", lambda model: tvmc.run(tvmc.TVMCPackage("net.tar"), device="cuda")),
     ("expected a model that runs here", lambda model: tvmc.run(tvmc.TVMCPackage("net.tar"), hostname="far")),
     ("the format of a .onnx file", lambda model: tvmc.load("net.onnx", model_format="tflite")),
-    ("model_format: expected one of", lambda model: tvmc.load("net.pb", model_format="pb")),
+    ("model_format: expected one of", lambda model: tvmc.load("net.pb", model_format="caffe")),
     ("got neither", lambda model: tvmc.TVMCModel()),
-    ("a file in .mlir", lambda model: model.save("net.tar")),
+    ("a file in .tar or .mlir", lambda model: model.save("net.zip")),
 ]
 
 

@@ -1,8 +1,9 @@
-"""A module into a file, as tvmc's options say."""
+"""A module into a file, as the driver's options say."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,6 +16,8 @@ import whence
 from whence.cli.compile import CODES, code_of
 from whence.cli.inputs import native
 from whence.cli.options import checked_passes, configured
+from whence.driver.tvmc.frontends import load_model
+from whence.driver.tvmc.model import FilePath, TVMCModel, TVMCPackage
 from whence.executables.exporting import export_artifact
 from whence.lowering.llvm_to_native.target import Target
 from whence.relay.executors import bound_params
@@ -23,6 +26,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
 from whence.support.files import write_text
 from whence.support.instrument import PassTimingInstrument
+from whence.target import TargetLike, check_host, target_of
 
 _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
 
@@ -85,3 +89,63 @@ def _words(text: Sequence[str] | str) -> list[str]:
     """Names in a list, or in a text with commas between them."""
     words = text.split(",") if isinstance(text, str) else text
     return [word.strip() for word in words if word.strip()]
+
+
+def compile_model(
+    tvmc_model: TVMCModel | FilePath,
+    target: TargetLike = "llvm",
+    opt_level: int = 3,
+    executor: object = None,
+    runtime: object = None,
+    tuning_records: FilePath | None = None,
+    package_path: FilePath | None = None,
+    cross: Callable[..., object] | None = None,
+    cross_options: Sequence[str] | None = None,
+    output_format: str | None = None,
+    dump_code: str | Sequence[str] | None = None,
+    *,
+    target_host: TargetLike = None,
+    desired_layout: str | None = None,
+    desired_layout_ops: Sequence[str] | None = None,
+    disabled_pass: Sequence[str] | str | None = None,
+    pass_context_configs: Sequence[str] | None = None,
+    mod_name: str = "default",
+    print_pass_times: bool = False,
+    instruments: Sequence[Any] | None = None,
+) -> TVMCPackage:
+    """Compile a model to a file; without `package_path`, a temporary one, which is removed with the package.
+
+    output_format: "tar", "so" or "o", if the path's suffix does not say it. cross: the linker of a shared library, as
+    in `export_library`. tuning_records: a file, or a folder of files, with tuning records of whence; TVM's records
+    decide nothing, as its schedules differ. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each written to a file
+    beside the package. Others are options of `whence compile`. Raises PipelineError for an unknown option, and the
+    errors of `whence.compile`.
+    """
+    if executor is not None and str(executor) not in ("graph", "aot"):
+        raise PipelineError(expectation("tvmc.compile", "executor graph or aot", str(executor)))
+    check_host(target, target_host)
+    model = tvmc_model if isinstance(tvmc_model, TVMCModel) else load_model(tvmc_model)
+    kind, scratch = output_format or "tar", None
+    if package_path is None:
+        scratch = Path(tempfile.mkdtemp(prefix="tvmc-"))
+        package_path = scratch / f"module.{kind}"
+    path = Path(package_path)
+    if path.suffix == "":
+        path = path.with_name(f"{path.name}.{kind}")
+    elif output_format is not None and path.suffix != f".{output_format}":
+        raise PipelineError(expectation(f"tvmc.compile to {path}", f"a file in .{output_format}", path.suffix))
+    package = TVMCPackage(path, scratch)
+    wish = Wish(
+        target=target_of(target),
+        opt_level=opt_level,
+        layout=desired_layout or "",
+        layout_ops=tuple(desired_layout_ops or ()),
+        disabled=disabled_pass or (),
+        configs=tuple(pass_context_configs or ()),
+        times=print_pass_times,
+        instruments=tuple(instruments or ()),
+        codes=dump_code or (),
+        tuned=tuning_records,
+    )
+    compile_to(path, model.mod.module, model.params, wish, mod_name, cross, tuple(cross_options or ()))
+    return package
