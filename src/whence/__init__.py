@@ -18,6 +18,7 @@ add_names(
     "whence.te",
     {
         "create_prim_func": "whence.driver.build_module:create_prim_func",
+        "explain": "whence.kernels.explanation:explain",
         "SpecializedCondition": "whence.lowering.relay_to_te.op_strategy:SpecializedCondition",
     },
 )

@@ -11,7 +11,7 @@ first k primitives applied, made by replaying them. A primitive that fails chang
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import BlockArgument, Operation
@@ -22,6 +22,7 @@ from ...support.context import PassContext
 from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ...support.markup import folded, preformatted
+from ...support.rooms import name_in
 from ..language.tensor import Operation as TeOperation
 from .normalize import normalize
 from .open_sizes import OpenSizes
@@ -56,6 +57,13 @@ class Schedule(SchedulePrimitives):
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the loop tree, and the primitives behind it."""
         return preformatted(str(self)) + folded(f"{len(self.primitives)} primitives", preformatted(str(self.sequence)))
+
+    def explain(self, **options: Any) -> Any:
+        """Return what each primitive did: loops before and after, estimate, time, and primitives that may come next.
+
+        The result prints as text, and in a notebook as a table. Options and errors as `te.explain`.
+        """
+        return name_in(__name__.removesuffix(".schedule.schedule"), "explain")(self, **options)
 
     @property
     def sequence(self) -> ops.SequenceOp:

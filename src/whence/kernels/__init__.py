@@ -5,6 +5,8 @@ from whence.kernels.building import build_prim_func as build_prim_func
 from whence.kernels.building import build_schedule as build_schedule
 from whence.kernels.building import create_prim_func as create_prim_func
 from whence.kernels.building import lower as lower
+from whence.kernels.explanation import Explanation as Explanation
+from whence.kernels.explanation import explain as explain
 from whence.kernels.functions import Function as Function
 from whence.kernels.schedule_text import ScheduleComparison as ScheduleComparison
 from whence.kernels.schedule_text import compare_schedules as compare_schedules

@@ -90,7 +90,7 @@ def compare_schedules(
     first, second = ((f.at((_OPEN,) * len(f.sizes)) if f.sizes else f) for f in functions)
     if first.arguments != second.arguments:
         raise ScheduleError(f"schedule: expected one of {first!r}, got one of {second!r}")
-    inputs = _inputs(first, np.random.default_rng(seed))
+    inputs = random_inputs(first, np.random.default_rng(seed))
     results = [_results(function, inputs) for function in (first, second)]
     differences = [_difference(a, b) for a, b in zip(*results, strict=True)]
     times = _times(first, second, inputs)
@@ -99,7 +99,7 @@ def compare_schedules(
     )
 
 
-def _inputs(function: Function, random: np.random.Generator) -> list[Array]:
+def random_inputs(function: Function, random: np.random.Generator) -> list[Array]:
     """Return random inputs: floats of a normal distribution, and integers small enough to be valid indices."""
     arrays: list[Array] = []
     for _, shape, dtype in function.arguments[: function.inputs]:
