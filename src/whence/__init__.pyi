@@ -20,6 +20,7 @@ from . import tir as tir
 from . import topi as topi
 from . import transform as transform
 from . import tvm as tvm
+from ._ffi.registry import get_global_func as get_global_func
 from .compiler.bisection import bisect as bisect
 from .compiler.compile import compile as compile
 from .compiler.load import load as load
@@ -32,6 +33,11 @@ from .exploring.exploration import Exploration as Exploration
 from .exploring.exploration import explore as explore
 from .frontends.importing.custom import CustomOp as CustomOp
 from .ir.containers import convert as convert
+from .ir.memory_pools import ConstantMemoryPools as ConstantMemoryPools
+from .ir.memory_pools import ConstantPoolInfo as ConstantPoolInfo
+from .ir.memory_pools import PoolInfoProperties as PoolInfoProperties
+from .ir.memory_pools import WorkspaceMemoryPools as WorkspaceMemoryPools
+from .ir.memory_pools import WorkspacePoolInfo as WorkspacePoolInfo
 from .kernels import build_prim_func as build_prim_func
 from .kernels import build_schedule as build_schedule
 from .lowering.relay_to_te.operators import operator as operator
@@ -53,7 +59,6 @@ from .relay.ty import TupleType as TupleType
 from .runtime.values.device import Device as Device
 from .runtime.values.device import cpu as cpu
 from .runtime.values.device import device as device
-from .runtime.values.registry import get_global_func as get_global_func
 from .runtime.values.registry import register_func as register_func
 from .support.context import PassContext as PassContext
 from .support.errors import FrontendError as FrontendError

@@ -8,6 +8,13 @@ from typing import Any
 from whence.arith.forms import Range as Range
 from whence.ir.containers import Array as Array
 from whence.ir.containers import Map as Map
+from whence.ir.env_func import EnvFunc as EnvFunc
+from whence.ir.memory_pools import ConstantMemoryPools as ConstantMemoryPools
+from whence.ir.memory_pools import ConstantPoolInfo as ConstantPoolInfo
+from whence.ir.memory_pools import PoolInfo as PoolInfo
+from whence.ir.memory_pools import PoolInfoProperties as PoolInfoProperties
+from whence.ir.memory_pools import WorkspaceMemoryPools as WorkspaceMemoryPools
+from whence.ir.memory_pools import WorkspacePoolInfo as WorkspacePoolInfo
 from whence.provenance.span import SequentialSpan as SequentialSpan
 from whence.provenance.span import SourceName as SourceName
 from whence.provenance.span import Span as Span
@@ -19,13 +26,17 @@ from whence.relay.saved_json import save_json as save_json
 from whence.relay.ty import FuncType as FuncType
 from whence.relay.ty import GlobalTypeVar as GlobalTypeVar
 from whence.relay.ty import IncompleteType as IncompleteType
+from whence.relay.ty import PointerType as PointerType
+from whence.relay.ty import PrimType as PrimType
 from whence.relay.ty import RefType as RefType
 from whence.relay.ty import RelayRefType as RelayRefType
 from whence.relay.ty import TensorType as TensorType
 from whence.relay.ty import TupleType as TupleType
 from whence.relay.ty import TypeCall as TypeCall
+from whence.relay.ty import TypeConstraint as TypeConstraint
 from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
+from whence.relay.ty import TypeRelation as TypeRelation
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import is_type
 from whence.runtime.object_path import ObjectPath
@@ -53,7 +64,7 @@ PrimExpr = ScalarExpr
 RelayExpr = Expr
 BaseFunc = Function
 Type = TypeView
-_MODULES = ("base", "diagnostics", "instrument", "op", "supply", "transform")
+_MODULES = ("base", "diagnostics", "instrument", "memory_pools", "op", "supply", "transform")
 
 
 def __getattr__(name: str) -> Any:

@@ -78,6 +78,7 @@ from .ty import RelayRefType as RelayRefType
 from .ty import TensorType as TensorType
 from .ty import TupleType as TupleType
 from .ty import TypeCall as TypeCall
+from .ty import TypeConstraint as TypeConstraint
 from .ty import TypeData as TypeData
 from .ty import TypeKind as TypeKind
 from .ty import TypeRelation as TypeRelation

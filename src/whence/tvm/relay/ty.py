@@ -49,7 +49,32 @@ def IncompleteType(kind: TypeKind = TypeKind.Type) -> Attribute:
 
 
 @dataclass(frozen=True)
-class TypeRelation:
+class PrimType:
+    """The type of a number in a loop, as a record; expressions of te and tir have a dtype."""
+
+    dtype: str
+
+    def __str__(self) -> str:
+        return self.dtype
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """The type of a pointer to elements, as a record; buffers of tir have a dtype and a shape."""
+
+    element_type: Anything
+    storage_scope: str = ""
+
+    def __str__(self) -> str:
+        return f"Pointer({self.element_type})"
+
+
+class TypeConstraint:
+    """Base of constraints on types."""
+
+
+@dataclass(frozen=True)
+class TypeRelation(TypeConstraint):
     """A relation between the types of a call, as a record that nothing reads: here operators have their own rules."""
 
     func: Anything
@@ -94,4 +119,4 @@ def is_dynamic(tensor_type: Anything) -> bool:
 
 def is_type(what: object) -> bool:
     """Return whether this is a type, as those above are."""
-    return isinstance(what, TypeAttribute | TypeView)
+    return isinstance(what, TypeAttribute | TypeView | PrimType | PointerType | TypeConstraint)

@@ -23,6 +23,8 @@ _ELSEWHERE = {
     "tvm.driver.tvmc.main": "whence.driver.tvmc",
     "tvm.ir.module": "whence.ir",
     "tvm.ir.transform": "whence.transform",
+    **{f"tvm.ir.{name}": "whence.ir" for name in ("container", "expr", "function", "type", "type_relation")},
+    **{f"tvm.tir.{name}": "whence.tir" for name in ("buffer", "expr", "stmt")},
 }
 """Modules of TVM's whose names another module of whence has."""
 

@@ -37,7 +37,7 @@ def _broadcast(sig: Signature) -> Tensor:
     return tensor_of(sig.same_element(), shape)
 
 
-_RELATIONS: dict[str, Callable[[Signature], Tensor]] = {"Identity": _identity, "Broadcast": _broadcast}
+RELATIONS: dict[str, Callable[[Signature], Tensor]] = {"Identity": _identity, "Broadcast": _broadcast}
 
 
 @dataclass(eq=False, repr=False)
@@ -74,10 +74,10 @@ class DeclaredOp(Op):
 
         Raises FrontendError for another name without a function.
         """
-        if type_rel_func is None and rel_name not in _RELATIONS:
-            expected = f"a function, or a relation among {', '.join(_RELATIONS)}"
+        if type_rel_func is None and rel_name not in RELATIONS:
+            expected = f"a function, or a relation among {', '.join(RELATIONS)}"
             raise FrontendError(expectation(f"add_type_rel of {self.name}", expected, rel_name))
-        self._relation = _RELATIONS[rel_name] if type_rel_func is None else _by_function(self.name, type_rel_func)
+        self._relation = RELATIONS[rel_name] if type_rel_func is None else _by_function(self.name, type_rel_func)
         self._declare()
 
     def set_support_level(self, level: int) -> None:
