@@ -16,6 +16,7 @@
 # make conformance   the ONNX standard's own node tests
 # make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16, AMX
 # make seconds   every test, and the CPU seconds of folders, files and tests
+# make gallery    reports of twelve networks, each with a tour, and a page that leads to them: build/gallery/index.html
 # make test-browser   the tests in a real browser, which it installs
 PYTHON ?= python3
 SEED ?= 0
@@ -34,7 +35,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special fuzz-meanings conformance trained tvm-tests test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special fuzz-meanings conformance trained tvm-tests test-machines gallery clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -64,6 +65,9 @@ test-browser: $(INSTALLED)
 	if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y chromium; \
 	else echo "expected Chromium on the path: install your system's package of it, as root" >&2; exit 1; fi
 	$(BIN)/pytest -q -rs tests/browser
+
+gallery: $(INSTALLED)
+	$(BIN)/python tests/gallery.py
 
 check: $(INSTALLED) $(TSC)
 	$(BIN)/ruff check -q .

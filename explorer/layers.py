@@ -82,7 +82,9 @@ def functions(module: ModuleOp) -> dict[str, FuncOp]:
 
 
 def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
-    """Every leaf of the imported model: layers and tensors, those that left no op included."""
+    """Every leaf of the imported model: layers and tensors, those that left no op included. A function has stages."""
+    if not artifact.snapshots:
+        return unique_leaves(layer for call in artifact.calls for layer in call.layers)
     collected: list[LocationAttr] = []
     for func in functions(snapshot(artifact, "relay")).values():
         collected.extend(argument.location for argument in func.block.args)
@@ -96,7 +98,7 @@ def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
 def op_types(artifact: Artifact) -> dict[LocationAttr, str]:
     """Leaf -> the type of its operator: the source's name of it, else the relay operators that it was imported as."""
     names_of: dict[LocationAttr, dict[str, None]] = {}
-    for op in snapshot(artifact, "relay").walk():
+    for op in snapshot(artifact, "relay").walk() if artifact.snapshots else ():
         if isinstance(op, Operator):
             for leaf in leaves(op.location):
                 names_of.setdefault(leaf, {})[op.name.removeprefix("relay.")] = None

@@ -24,7 +24,7 @@ export interface MadeBy {
 /** A model file. */
 export interface Source {
   file: string;
-  /** onnx, tflite, relay, mlir or tar. */
+  /** onnx, tflite, relay, mlir, tar or te. */
   kind: string;
   /** The stage of level model that lists its layers, one per line: `ordinal operator name`. */
   stage: number;

@@ -64,6 +64,8 @@ class Address:
     dock: str = ""
     filter: int = 0
     query: str = ""
+    tour: tuple[int, int] | None = None
+    """The tour that is under way, and its step."""
 
 
 def write_address(address: Address) -> str:

@@ -92,7 +92,7 @@ class Source:
 
     file: str
     kind: str
-    """onnx, tflite, relay, mlir or tar."""
+    """onnx, tflite, relay, mlir, tar or te."""
     stage: StageOrNone
     """The stage of level model that lists its layers, one per line: `ordinal operator name`."""
     graph: GraphOrNone

@@ -40,6 +40,8 @@ class Place:
     """Layers to pin as B."""
     kernel: str | None = None
     """A kernel, or a call by its name; by default the call that has most of the layers, or does most."""
+    program: str | None = None
+    """The program whose calls are meant, by its name; by default any."""
     heat: str = "off"
     dock: str = ""
     """The tab that is open."""
@@ -69,7 +71,7 @@ def with_tour(session: Session, title: str, steps: Sequence[Step]) -> Session:
                 answer(session, parsed.query)
         except WhenceError as error:
             raise PipelineError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from None
-        made.append(TourStep(write_address(parsed), text))
+        made.append(TourStep(write_address(replace(parsed, tour=None)), text))
     return replace(session, tours=[*session.tours, Tour(title, made)])
 
 
@@ -90,7 +92,7 @@ def address_of(session: Session, place: Place) -> str:
     """Return the address of a place; raises PipelineError for a name that the session does not have."""
     pins = [[layer_of(session, Choice(layer=name)) for name in _names(names)] for names in (place.layer, place.beside)]
     call = _call(session, place, pins[0] or pins[1])
-    program = session.calls[call].program if call >= 0 else 0
+    program = session.calls[call].program if call >= 0 else _programs(session, place)[0] if session.programs else 0
     rows = pins[0] or pins[1] or (session.sets[session.calls[call].set] if call >= 0 else [])
     panes = [_pane(session, text, number, call, program, rows) for number, text in enumerate(_names(place.panes), 1)]
     marks = [Pin(rows, _at(session, place, call, rows)) if rows else None for rows in pins]
@@ -104,16 +106,27 @@ def _names(names: str | Sequence[str]) -> Sequence[str]:
 
 def _call(session: Session, place: Place, rows: Sequence[int]) -> int:
     """Return the call that a place is about; -1 for none."""
+    own = [row for row, call in enumerate(session.calls) if call.program in _programs(session, place)]
     if place.kernel is not None:
         choice = Choice(kernel=place.kernel)
-        kernel = kernel_of(session, choice)
-        return max(call_of(session, choice), calls_of_kernel(session, kernel)[0][0])
+        named, kernel = call_of(session, choice), kernel_of(session, choice)
+        return named if named >= 0 else next((row for row, _ in calls_of_kernel(session, kernel) if row in own), -1)
     if rows:
-        return next(iter(serving(session.leads, set(rows))), -1)
-    weights = {row: float(max(call.flops, 0)) for row, call in enumerate(session.calls)}
-    for times in session.times[:1]:
-        weights = dict(zip(calls_of(session, times.program), times.calls, strict=True))
-    return max(weights, key=weights.__getitem__, default=-1)
+        return next((call for call in serving(session.leads, set(rows)) if call in own), -1)
+    weights = {row: float(max(session.calls[row].flops, 0)) for row in own}
+    for times in session.times:
+        weights |= dict(zip(calls_of(session, times.program), times.calls, strict=True))
+    return max(own, key=weights.__getitem__, default=-1)
+
+
+def _programs(session: Session, place: Place) -> Sequence[int]:
+    """Return the programs that a place may be about."""
+    names = [program.name for program in session.programs]
+    if place.program is None:
+        return range(len(names))
+    if place.program not in names:
+        raise PipelineError(expectation("program", f"one of {some(names)}", repr(place.program)))
+    return [names.index(place.program)]
 
 
 def _at(session: Session, place: Place, call: int, rows: Sequence[int]) -> tuple[int, int, int, int] | None:

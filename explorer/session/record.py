@@ -96,7 +96,7 @@ def record_program(
     if artifact.snapshots:
         _add_graph(builder, layer_graph(builder, artifact, program))
         session.graphs.append(call_graph(builder, artifact, program))
-    add_memory(builder, at_sizes(artifact, chosen) if chosen else artifact, program)
+        add_memory(builder, at_sizes(artifact, chosen) if chosen else artifact, program)
     return Recorded(program, calls, list(range(first, len(session.kernels))))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whence.explorer.session.document import Session
     from whence.explorer.session.watching import Watch
     from whence.exploring.measuring import Wishes
-    from whence.exploring.record import Origin
+    from whence.exploring.origin import Origin
     from whence.exploring.request import Request
     from whence.planning.artifact import Artifact
 
@@ -207,7 +207,8 @@ def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Sho
 
 
 def _origin(args: argparse.Namespace) -> Origin:
-    from whence.exploring.record import Origin, model_bytes
+    from whence.exploring.origin import Origin
+    from whence.exploring.record import model_bytes
 
     path = model_path(args.model)
     digest = hashlib.sha256(model_bytes(path)).hexdigest()

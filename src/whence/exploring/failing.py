@@ -11,7 +11,7 @@ from whence.explorer.session.document import Program, Session
 from whence.explorer.session.kept import add_rows
 from whence.explorer.session.kernels import course_rows
 from whence.explorer.session.watching import Watch, Watched
-from whence.exploring.record import Origin
+from whence.exploring.origin import Origin
 from whence.exploring.request import FLAGS, Request
 from whence.support.instrument import PassInfo
 

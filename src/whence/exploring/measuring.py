@@ -58,6 +58,13 @@ class Wishes:
         """Return whether the model is to be run."""
         return self.seconds > 0 or self.tensors
 
+    def sizes_of(self, executable: Executable, *, whole: bool) -> Mapping[str, int] | None:
+        """Return the sizes of a program; a stretch, which is not the whole model, has some of them."""
+        known = executable.artifact.program.sizes
+        if self.sizes is None or whole or known is None:
+            return self.sizes
+        return {name: size for name, size in self.sizes.items() if name in known.symbols}
+
 
 NOTHING = Wishes()
 
@@ -78,7 +85,8 @@ def measure(
     for position, (number, executable) in enumerate(programs):
         main = whole and not position
         try:
-            _measure(builder, executable, number, inputs if main else None, wishes, len(programs), main=main)
+            own = replace(wishes, sizes=wishes.sizes_of(executable, whole=whole))
+            _measure(builder, executable, number, inputs if main else None, own, len(programs), main=main)
         except WhenceError as error:
             if main and inputs is not None:
                 raise

@@ -67,7 +67,7 @@ def export_function(
 
     Raises PipelineError for one of open sizes, and for one that reports to this process or calls functions of Python's.
     """
-    artifact = _artifact(function)
+    artifact = artifact_of(function)
     from whence.planning.archive import archived
 
     # By its plain name code finds the library's own function, whatever else the process has under that.
@@ -76,8 +76,8 @@ def export_function(
     export(artifact, contents, path, link, [Path(addon) for addon in addons], [*own, *options])
 
 
-def _artifact(function: Exported) -> Artifact:
-    """The program that calls a function once, with its code."""
+def artifact_of(function: Exported) -> Artifact:
+    """Return the program that calls a function once, with its code; errors as `export_function`."""
     what = f"export of function '{function.name}'"
     if function.sizes:
         expected = "known sizes (`specialized` of a function that a schedule was built to)"

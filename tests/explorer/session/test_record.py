@@ -19,7 +19,8 @@ from whence.explorer.session.document import Session, Stage
 from whence.explorer.session.file import from_json, to_json
 from whence.explorer.session.text import column, layers_of_lines, text_of_stage
 from whence.explorer.session.watching import Watch
-from whence.exploring.record import Origin, session_of
+from whence.exploring.origin import Origin
+from whence.exploring.record import session_of
 from whence.lowering.llvm_to_native.assembly import LOCATION
 from whence.lowering.llvm_to_native.line_table import line_table
 from whence.passes.runner import pass_context

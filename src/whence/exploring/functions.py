@@ -1,0 +1,76 @@
+"""Sessions of schedules: each is a program that calls one kernel, whose film has a frame for each primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from xdsl.dialects.builtin import LocationAttr
+
+from whence.executables.executable import Executable
+from whence.explorer.session.budget import Budget
+from whence.explorer.session.builder import Builder
+from whence.explorer.session.document import Session
+from whence.explorer.session.record import record_program
+from whence.explorer.session.schedules import Detail, Films, film
+from whence.exploring.measuring import Wishes, measure
+from whence.exploring.origin import Origin
+from whence.kernels.building import build_schedule
+from whence.kernels.function_files import artifact_of
+from whence.lowering.kernel.printing import printed
+from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.work import Work, stages_work
+from whence.planning.artifact import Artifact
+from whence.provenance.span import leaves
+from whence.te.schedule.schedule import Schedule
+
+_SECONDS = 5.0
+"""The CPU seconds that the film of a schedule may take."""
+_DETAILS: dict[Films, Detail] = {"hot": "last", "all": "all"}
+
+
+def schedules_session(
+    schedules: Mapping[str, Schedule], wishes: Wishes, *, target: str = "native", threads: int = 1
+) -> Session:
+    """Return the session of schedules by name, which stay as they are; errors as `build_schedule`."""
+    origin = Origin("schedule", "whence explore", target, kind="te")
+    builder = Builder(origin.made_by(threads), origin.kind)
+    session, programs = builder.session, list[tuple[int, Executable]]()
+    for name, schedule in schedules.items():
+        artifact = _artifact(schedule, target, threads)
+        about = f"a schedule of {len(schedule.primitives)} primitives"
+        row = record_program(builder, artifact, None, name, "static", about)
+        (kernel,) = row.kernels
+        for leaf in artifact.calls[0].layers:
+            stage = builder.layer(leaf)
+            session.layers.kind[stage] = "layer"
+            session.layers.type[stage] = "compute" if leaf in _work(schedule) else "placeholder"
+        if (detail := _DETAILS.get(wishes.films)) is not None:
+            session.kernels[kernel].schedule = len(session.schedules)
+            machine, budget = artifact.target.hardware, Budget(_SECONDS)
+            session.schedules.append(film(schedule, machine, threads, kernel, detail, budget))
+        programs.append((row.program, Executable(artifact, threads)))
+    if wishes.measured:
+        measure(builder, programs, None, wishes, whole=True)
+    return builder.finish()
+
+
+def _artifact(schedule: Schedule, target: str, threads: int) -> Artifact:
+    """Return the program of one call of a schedule's kernel, with the texts of both, and the work of each stage."""
+    artifact = artifact_of(build_schedule(schedule, target=target, threads=threads))
+    *before, sequence = schedule.module().ops
+    (call,), (kernel,) = artifact.calls, artifact.kernels
+    assert isinstance(kernel, Kernel)
+    work = _work(schedule)
+    named = replace(
+        kernel,
+        te="\n".join(map(printed, before)),
+        schedule=printed(sequence),
+        work=tuple(tuple(work.get(leaf, (0, 0))) for leaf in call.layers),
+    )
+    return replace(artifact, kernels=(named,))
+
+
+def _work(schedule: Schedule) -> dict[LocationAttr, Work]:
+    """Return the work of each stage that computes, by its leaf."""
+    return {leaf: amount for where, amount in stages_work(schedule.snapshot(0).func) for leaf in leaves(where)}
