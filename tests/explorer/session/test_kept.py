@@ -15,7 +15,8 @@ from whence.explorer.session.document import Session
 from whence.explorer.session.file import to_json
 from whence.explorer.session.watching import Watch, Watched
 from whence.exploring.failing import failed_session
-from whence.exploring.record import Origin, session_of
+from whence.exploring.origin import Origin
+from whence.exploring.record import session_of
 from whence.support.context import PassContext
 
 
