@@ -26,6 +26,8 @@ from whence.relay.testing.init import create_workload as create_workload
 from whence.relay.testing.nat import count as count
 from whence.relay.testing.nat import make_nat_expr as make_nat_expr
 from whence.relay.testing.nat import make_nat_value as make_nat_value
+from whence.relay.testing.py_converter import run_as_python as run_as_python
+from whence.relay.testing.py_converter import to_python as to_python
 from whence.syntax.relay.expr import Call, Expr, Function, Op
 from whence.syntax.relay.nodes import post_order
 
