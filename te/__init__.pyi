@@ -6,7 +6,6 @@ from . import schedule as schedule
 from .autodiff.gradients import gradient as gradient
 from .language import hybrid as hybrid
 from .language.affine_forms import AXIS_SEPARATOR as AXIS_SEPARATOR
-from .language.buffers import decl_buffer as decl_buffer
 from .language.expr import Axis as Axis
 from .language.expr import Expr as Expr
 from .language.externs import ExternOp as ExternOp
@@ -81,6 +80,7 @@ from .language.reducers import reduce_axis as reduce_axis
 from .language.reducers import sum as sum
 from .language.scans import ScanOp as ScanOp
 from .language.scans import scan as scan
+from .language.statements import decl_buffer as decl_buffer
 from .language.tensor import ComputeOp as ComputeOp
 from .language.tensor import PlaceholderOp as PlaceholderOp
 from .language.tensor import Tensor as Tensor

@@ -6,6 +6,7 @@ A stage's ops, its store and its loops are located at the stage; a loop that sev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
@@ -17,6 +18,7 @@ from ...provenance.span import fuse
 from ...te.schedule.bounds import infer_bounds
 from ...te.schedule.normalize import normalize
 from ...te.schedule.schedule import Schedule
+from ...te.schedule.stage_state import Storage
 from ...te.schedule.tensor_intrin import TensorIntrin
 from .nests import NestLowering
 from .parts import lower_part
@@ -25,16 +27,20 @@ from .stores import Part
 from .whole import copy_rows, emit_extern, emit_hybrid
 
 
-def lower_schedule(schedule: Schedule, part: Part = "all", *, draft: bool = False) -> tir.PrimFuncOp:
+def lower_schedule(
+    schedule: Schedule, part: Part = "all", *, results: Sequence[SSAValue] | None = None, draft: bool = False
+) -> tir.PrimFuncOp:
     """The prim_func of a schedule, with the te.func's name. The schedule's function is consumed.
 
     part: of the reductions that are results, only their start (`init`), or only their terms (`update`).
+    results: the tensors that the function writes for its caller, in order, by default those that it returns. One of a
+    stage that is computed in a loop has the elements that its readers need.
     draft: to be looked at, not run: local buffers may be larger than a thread's stack.
 
     Raises ScheduleError when the schedule cannot be carried out.
     """
     normalize(schedule)
-    lowering = _Lowering(schedule, part)
+    lowering = _Lowering(schedule, part, list(schedule.func.return_op.values if results is None else results))
     lowering.draft = draft
     return lowering.run()
 
@@ -51,20 +57,26 @@ def _location_of(value: SSAValue) -> LocationAttr:
 
 
 class _Lowering(NestLowering):
-    def __init__(self, schedule: Schedule, part: Part):
+    def __init__(self, schedule: Schedule, part: Part, outputs: Sequence[SSAValue]):
         source = schedule.func
-        outputs = list(source.return_op.values)
         values = [*source.block.args, *outputs]
         types = [cast(TensorType[Attribute], value.type) for value in values]
         buffers = [tir.BufferType.of(extents_of(type_), type_.element_type) for type_ in types]
         func = tir.PrimFuncOp(source.sym_name.data, buffers, len(outputs), source.size_names)
         func.location = source.location
+        returned = set(source.return_op.values)
         self.scans = scan_bodies(source)
         super().__init__(func, _lower_intrin, schedule, infer_bounds(schedule), part)
         for argument, value in zip(func.block.args, values, strict=True):
-            argument.name_hint = "out" if value in outputs else value.name_hint
+            argument.name_hint = "out" if value in returned else value.name_hint
             argument.location = _location_of(value)
             self.storage[value] = self.stored(argument)
+        self.exposed = {
+            stage for stage in schedule.stages if any(v in outputs and v not in returned for v in stage.outputs)
+        }
+        for stage in self.exposed:
+            if stage.scope != "global" or stage.storage != Storage():
+                stage.fail("lower", "expected a global tensor in its own layout among the arguments")
 
     def run(self) -> tir.PrimFuncOp:
         """The function, with its body."""

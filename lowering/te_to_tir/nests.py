@@ -53,6 +53,8 @@ class NestLowering(SkipLowering):
         for stage in schedule.computes:
             if stage.attach is not None:
                 self.children.setdefault(stage.attach.loop, []).append(stage)
+        self.exposed: set[StageState] = set()
+        """The stages that write arguments of the function though it does not return their tensors."""
         self.threads: dict[ThreadAxis, Size] = {}
         self._locations: dict[StageState, LocationAttr] = {}
         self._wanted: dict[StageState, SSAValue] = {}
@@ -71,7 +73,12 @@ class NestLowering(SkipLowering):
             self._emit(stage, region)
 
     def _rounded(self, stage: StageState) -> frozenset[int]:
-        """The dimensions of a stage's region whose place is decided by loops that a split rounded up."""
+        """The dimensions of a stage's region whose place is decided by loops that a split rounded up.
+
+        None for a stage that writes an argument, which ends where the tensor does.
+        """
+        if stage in self.exposed:
+            return frozenset()
         bounds = self.bounds[stage]
         rounded = set[IterVar]()
         for relation in (relation for host in self.schedule.stages for relation in host.relations):

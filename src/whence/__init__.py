@@ -64,6 +64,8 @@ _FORMER = {
     "whence.sources": "whence.planning.sources",
     "whence.objects": "whence.ir.containers",
     "whence.reading.located_parser": "whence.dialects.located_parser",
+    "whence.tir.statements": "whence.te.language.statements",
+    "whence.tir.emit": "whence.te.language.statement_ops",
     "whence.runtime.vm": "whence.relay.vm",
     "whence.runtime.profiler_vm": "whence.relay.profiler_vm",
     "whence.runtime.profiling": "whence.runtime.debugger.report",

@@ -24,13 +24,15 @@ from ...support.errors import ScheduleError
 from .affine_forms import affine_expr
 from .expr import Axis, Const, Expr, Reduce, Var, compare
 from .extents import Sizes, extent_value, size_of
-from .externs import Buffer, ExternOp
+from .externs import ExternOp
 from .hybrid import HybridOp
 from .hybrid_body import hybrid_body
 from .math import all as all_of
 from .prim_func_calls import PrimFuncCallOp
 from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .scans import ScanOp
+from .statement_ops import filled
+from .statements import Buffer, ExternCall
 from .tensor import ComputeOp, PlaceholderOp, Tensor
 from .tensor import Operation as TeOperation
 from .walks import walk
@@ -221,15 +223,26 @@ class _FunctionEmitter:
         self.values.update(zip(op.outputs, call.outputs, strict=True))
 
     def _extern(self, op: ExternOp, label: str) -> None:
+        types = [self._type(tensor) for tensor in op.outputs]
+        call = op.body
+        if not isinstance(call, ExternCall):
+            tensors = op.input_tensors
+            places = [tensors.index(tensor) for tensor in op.inputs]
+            body = filled(op.name, (op.input_placeholders, places), op.output_placeholders, call, self.sizes)
+            loops = te.HybridOp.make(label, [self.values[tensor] for tensor in tensors], types, Region(body))
+            loops.attributes.update(_attributes(op.tag, op.attrs))
+            self.builder.add(loops)
+            self.values.update(zip(op.outputs, loops.outputs, strict=True))
+            return
         inputs: list[SSAValue] = []
         numbers: list[Attribute | int] = []
-        for argument in op.call.arguments:
+        for argument in call.arguments:
             match argument:
-                case Buffer(output=True):
+                case Buffer() if argument in op.output_placeholders:
                     # Outputs follow the inputs, whose number is not known yet.
-                    numbers.append(-1 - argument.index)
+                    numbers.append(-1 - op.output_placeholders.index(argument))
                 case Buffer():
-                    value = self.values[op.inputs[argument.index]]
+                    value = self.values[op.inputs[op.input_placeholders.index(argument)]]
                     if value not in inputs:
                         inputs.append(value)
                     numbers.append(inputs.index(value))
@@ -238,12 +251,11 @@ class _FunctionEmitter:
                     if isinstance(value, SizeExpr):
                         raise UndecidedSize(f"te.extern '{label}': {argument} is a number of the call")
                     wide = "float64" if is_float(argument.dtype) else "int64"
-                    numbers.append(number_attribute(value, scalar_type(wide if op.call.packed else argument.dtype)))
+                    numbers.append(number_attribute(value, scalar_type(wide if call.packed else argument.dtype)))
                 case _:
                     pass
         arguments = [IntAttr(len(inputs) - 1 - n if n < 0 else n) if isinstance(n, int) else n for n in numbers]
-        types = [self._type(tensor) for tensor in op.outputs]
-        extern = te.ExternOp.make(label, op.call.callee, arguments, inputs, types, packed=op.call.packed)
+        extern = te.ExternOp.make(label, call.callee, arguments, inputs, types, packed=call.packed)
         extern.attributes.update(_attributes(op.tag, op.attrs))
         self.builder.add(extern)
         self.values.update(zip(op.outputs, extern.outputs, strict=True))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self, TypeAlias, cast
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
 
 from ...dialects.sizes import SizeExpr
 from ...runtime.values.registry import global_function, list_global_func_names
 from ...runtime.values.registry import register_func as registered
 from ...support.dtypes import check_dtype, fail
 from .expr import Const, Expr, Extent, Var, convert
+from .statements import Buffer, ExternCall, Stmt
 from .tensor import Operation, Tensor, check_shape, current_tag
 
 PackedFunction: TypeAlias = Callable[..., object]
@@ -35,38 +36,6 @@ def packed_function(name: str) -> PackedFunction:
     return function
 
 
-class Argument:
-    """An argument that a call gets as it is: `ins[0]`, `ins[0].data` and `ins[0].access_ptr("r")` are the same."""
-
-    @property
-    def data(self) -> Self:
-        return self
-
-    def access_ptr(self, access_mask: str = "r") -> Self:
-        del access_mask
-        return self
-
-
-@dataclass(frozen=True)
-class Buffer(Argument):
-    """A tensor as a function that is called sees it: input `index`, or an output."""
-
-    index: int
-    output: bool
-    shape: tuple[Extent, ...]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class ExternCall:
-    """The call that an extern operation makes."""
-
-    callee: str
-    arguments: tuple[Buffer | Tensor | Expr, ...]
-    """Tensors are the tiles of an intrinsic."""
-    packed: bool
-
-
 def _arguments(what: str, values: Sequence[object]) -> tuple[Buffer | Tensor | Expr, ...]:
     arguments = [value if isinstance(value, Buffer | Tensor) else convert(cast(Any, value)) for value in values]
     for value in arguments:
@@ -88,13 +57,14 @@ def call_extern(dtype: str, name: str, *arguments: object) -> ExternCall:
 
 
 class ExternOp(Operation):
-    """Tensors that a function fills."""
+    """Tensors that a function or statements fill."""
 
     def __init__(
         self,
         name: str,
         inputs: Sequence[Tensor],
-        call: ExternCall,
+        buffers: tuple[Sequence[Buffer], Sequence[Buffer]],
+        body: ExternCall | Stmt,
         shapes: Sequence[Sequence[Extent]],
         dtypes: Sequence[str],
         tag: str,
@@ -102,7 +72,10 @@ class ExternOp(Operation):
     ):
         super().__init__(name, shapes, dtypes)
         self.inputs = list(inputs)
-        self.call = call
+        self.body = body
+        """The call or the statements, on the buffers."""
+        self.input_placeholders, self.output_placeholders = map(list, buffers)
+        """The buffers of the inputs and of the outputs."""
         self.tag = tag
         self.attrs = attrs
 
@@ -114,17 +87,20 @@ class ExternOp(Operation):
 def extern(
     shape: Extent | Sequence[Extent] | Sequence[Sequence[Extent]],
     inputs: Sequence[Tensor],
-    fcompute: Callable[[list[Buffer], list[Buffer]], ExternCall],
+    fcompute: Callable[[list[Buffer], list[Buffer]], ExternCall | Stmt],
     name: str = "extern",
     dtype: str | Sequence[str] | None = None,
     tag: str = "",
     attrs: dict[str, Any] | None = None,
+    in_buffers: Buffer | Sequence[Buffer] | None = None,
+    out_buffers: Buffer | Sequence[Buffer] | None = None,
 ) -> Any:
     """Tensors that a function computes: one, or a list for a list of shapes.
 
-    fcompute: the buffers of the inputs and of the outputs -> `call_packed(..)` or `call_extern(..)`. dtype: of each
-    output; without it that of the inputs. Raises ScheduleError when it cannot be told, or shapes and dtypes differ in
-    number.
+    fcompute: the buffers of the inputs and of the outputs -> `call_packed(..)`, `call_extern(..)` or the statements of
+    an `ir_builder`. dtype: of each output; without it that of the inputs. in_buffers, out_buffers: the buffers that
+    fcompute gets, of the tensors' shapes and dtypes. Raises ScheduleError when the dtype cannot be told, or shapes and
+    dtypes differ in number.
 
         C = te.extern((n, m), [A, B], lambda ins, outs: te.call_packed("matmul", ins[0], ins[1], outs[0]))
     """
@@ -146,20 +122,34 @@ def extern(
         fail(f"te.extern: expected tensors as inputs (stage '{name}')")
     if current_tag() and tag:
         fail("te.extern: nested tag is not allowed for now")
-    ins = [Buffer(i, False, tensor.shape, tensor.dtype) for i, tensor in enumerate(inputs)]
-    outs = [Buffer(i, True, one, kind) for i, (one, kind) in enumerate(zip(shapes, dtypes, strict=True))]
-    call = fcompute(ins, outs)
-    if not isinstance(call, ExternCall):  # pyright: ignore[reportUnnecessaryIsInstance]
-        fail(f"te.extern: expected call_packed(..) or call_extern(..), got {type(call).__name__} (stage '{name}')")
-    if any(isinstance(argument, Tensor) for argument in call.arguments):
-        fail(f"te.extern: expected the buffers of inputs and outputs as arguments, got a tensor (stage '{name}')")
-    op = ExternOp(
-        name=name,
-        inputs=inputs,
-        call=call,
-        shapes=shapes,
-        dtypes=dtypes,
-        tag=tag or current_tag(),
-        attrs=dict(attrs or {}),
-    )
+    ins = _buffers(in_buffers, [(tensor.name, tensor.shape, tensor.dtype) for tensor in inputs], name)
+    outs = _buffers(out_buffers, [(name, one, kind) for one, kind in zip(shapes, dtypes, strict=True)], name)
+    body = fcompute(ins, outs)
+    if not isinstance(body, ExternCall | Stmt):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(f"te.extern: expected a call or statements, got {type(body).__name__} (stage '{name}')")
+    if isinstance(body, ExternCall):
+        handles: dict[object, Buffer] = {buffer.data: buffer for buffer in (*ins, *outs)}
+        body = replace(body, arguments=tuple(handles.get(argument, argument) for argument in body.arguments))
+    if isinstance(body, ExternCall) and any(
+        isinstance(argument, Tensor) or (isinstance(argument, Buffer) and argument not in (*ins, *outs))
+        for argument in body.arguments
+    ):
+        fail(f"te.extern: expected the buffers of inputs and outputs as arguments, got others (stage '{name}')")
+    attributes = dict(attrs or {})
+    op = ExternOp(name, inputs, (ins, outs), body, shapes, dtypes, tag=tag or current_tag(), attrs=attributes)
     return op.output(0) if single else op.outputs
+
+
+def _buffers(
+    declared: Buffer | Sequence[Buffer] | None, wanted: Sequence[tuple[str, tuple[Extent, ...], str]], name: str
+) -> list[Buffer]:
+    """The buffers of tensors with these names, shapes and dtypes: those that were declared, or new ones."""
+    if declared is None:
+        return [Buffer(shape, dtype, tensor) for tensor, shape, dtype in wanted]
+    buffers = [declared] if isinstance(declared, Buffer) else list(declared)
+    shapes = [(len(buffer.shape), buffer.dtype) for buffer in buffers]
+    if shapes != [(len(shape), dtype) for _, shape, dtype in wanted]:
+        fail(f"te.extern: expected buffers like the tensors, got {buffers} (stage '{name}')")
+    for buffer in buffers:
+        buffer.check_packed(f"te.extern '{name}'")
+    return buffers

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, overload
+from typing import Any, Self, TypeAlias, overload
 
 from ...dialects import te
 from ...dialects.schedule.intrin import PARTS, PATTERN, TensorIntrinOp
 from ...support.errors import ScheduleError
-from ..language.buffers import DeclaredBuffer, bound_strides, packed_strides
+from ..language.buffers import bound_strides, packed_strides
 from ..language.emit import build_function
 from ..language.expr import Const, Var, constant
-from ..language.externs import Argument, Buffer, ExternCall, extern
+from ..language.externs import extern
+from ..language.statements import Buffer, ExternCall
 from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, placeholder
 from ..language.tensor_compute import with_numbers
 from ..language.walks import walk
@@ -25,8 +26,18 @@ Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | 
 """The computation of a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
 
 
-class Tile(Argument, Tensor):
+class Tile(Tensor):
     """An input or output of an intrinsic. A C function gets a pointer to its elements, which lie close together."""
+
+    @property
+    def data(self) -> Self:
+        """The tile, as the argument of a call."""
+        return self
+
+    def access_ptr(self, access_mask: str = "r") -> Self:
+        """The tile, as the argument of a call."""
+        del access_mask
+        return self
 
     @property
     def strides(self) -> list[int]:
@@ -68,7 +79,7 @@ def decl_tensor_intrin(
     op: Operation | Tensor,
     fcompute: Callable[[list[Tile], list[Tile]], Replacement],
     name: str = ...,
-    binds: Mapping[Tensor, DeclaredBuffer] | None = ...,
+    binds: Mapping[Tensor, Buffer] | None = ...,
     scalar_params: None = ...,
     default_buffer_params: Mapping[str, Any] | None = ...,
 ) -> TensorIntrin: ...
@@ -77,7 +88,7 @@ def decl_tensor_intrin(
     op: Operation | Tensor,
     fcompute: Callable[[list[Tile], list[Tile], list[Const]], Replacement],
     name: str = ...,
-    binds: Mapping[Tensor, DeclaredBuffer] | None = ...,
+    binds: Mapping[Tensor, Buffer] | None = ...,
     *,
     scalar_params: Var | Sequence[Var],
     default_buffer_params: Mapping[str, Any] | None = ...,
@@ -86,7 +97,7 @@ def decl_tensor_intrin(
     op: Operation | Tensor,
     fcompute: Callable[..., Replacement],
     name: str = "tensor_intrin",
-    binds: Mapping[Tensor, DeclaredBuffer] | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
     scalar_params: Var | Sequence[Var] | None = None,
     default_buffer_params: Mapping[str, Any] | None = None,
 ) -> TensorIntrin | OpenIntrin:
@@ -178,20 +189,16 @@ def _part(
         raise ScheduleError(
             f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(answer).__name__} ('{name}')"
         )
-    buffers: dict[object, Buffer] = {
-        tile: Buffer(i, output, tile.shape, tile.dtype)
-        for output, tiles in ((False, ins), (True, outs))
-        for i, tile in enumerate(tiles)
-    }
-    if unknown := [a.name for a in answer.arguments if isinstance(a, Tensor) and a not in buffers]:
+    if unknown := [a.name for a in answer.arguments if isinstance(a, Tensor) and a not in (*ins, *outs)]:
         raise ScheduleError(f"decl_tensor_intrin: expected the intrinsic's tiles, got {', '.join(unknown)} ('{name}')")
-    replacements: dict[object, Buffer | Const] = {
-        **buffers,
-        **{var: constant(n, var.dtype) for var, n in strides.items()},
-    }
-    call = replace(answer, arguments=tuple(replacements.get(a, a) for a in answer.arguments))
+    numbers: dict[object, Const] = {var: constant(n, var.dtype) for var, n in strides.items()}
+
+    def call(inputs: list[Buffer], outputs: list[Buffer]) -> ExternCall:
+        values: dict[object, Buffer | Const] = {**dict(zip((*ins, *outs), (*inputs, *outputs), strict=True)), **numbers}
+        return replace(answer, arguments=tuple(values.get(argument, argument) for argument in answer.arguments))
+
     out = outs[0]
-    filled = extern([out.shape], ins, lambda _ins, _outs: call, name=out.name, dtype=[out.dtype])
+    filled = extern([out.shape], ins, call, name=out.name, dtype=[out.dtype])
     return create_schedule(filled, ins, which)
 
 

@@ -41,6 +41,8 @@ class Graph:
         self._count = 0
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
+        self.values: list[Value] = []
+        """The results of computes, in the order in which they were drawn."""
 
     def size(self, most: int = 17) -> int:
         return self.dice.randint(1, most)
@@ -70,7 +72,8 @@ class Graph:
             return body(*i)
 
         made = te.compute(array.shape, element, name=self.name(stem), varargs_names=list(names[: array.ndim]))
-        return Value(cast(Tensor, made), array)
+        self.values.append(Value(cast(Tensor, made), array))
+        return self.values[-1]
 
 
 def _axis(extent: int, name: str) -> te.Axis:

@@ -3,8 +3,9 @@
     python tests/support/random_schedules.py [--cases 2000] [--seed 0] [--primitives 12]
 
 A case draws a graph (`random_graphs`) and applies up to 12 drawn primitives (`random_primitives`). What a primitive
-refuses must leave the schedule as it was. The results are those of numpy and of the unscheduled function, and every
-snapshot lowers, verifies and is drawn. Stops at the first difference with the seed and the schedule, and exit code 1.
+refuses must leave the schedule as it was. The results are those of numpy and of the unscheduled function, also with
+tensors on the way among the arguments, and every snapshot lowers, verifies and is drawn. Stops at the first difference
+with the seed and the schedule, and exit code 1.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from whence.kernels import lower
 from whence.provenance.audit import check_located
 from whence.support.errors import ScheduleError
 from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.stage_state import Storage
 
 Array = NDArray[Any]
 PRIMITIVES = 12
@@ -137,6 +139,33 @@ def _run(schedule: Schedule, graph: Graph, level: int) -> list[Array]:
     return run_kernel(func, inputs, outputs, level)
 
 
+def _run_exposed(schedule: Schedule, graph: Graph, level: int) -> None:
+    """Lower with some of the tensors on the way among the arguments, which get what others need of them."""
+    inner = [
+        value
+        for value in graph.values
+        if (stage := schedule.operations.get(value.tensor.op)) is not None
+        and not (stage.inlined or stage.is_output)
+        and stage.is_compute
+        and (stage.scope, stage.storage) == ("global", Storage())
+        and graph.dice.random() < 0.5
+    ]
+    outputs = [value for value in graph.outputs if graph.dice.random() < 0.7]
+    written = [*inner, *outputs]
+    graph.dice.shuffle(written)
+    args = [value.tensor for value in (*graph.inputs, *written)]
+    if len(set(args)) != len(args):
+        return
+    func = lower(schedule, args)
+    func.verify()
+    inputs = [value.array.astype(value.tensor.dtype) for value in graph.inputs]
+    arrays = run_kernel(func, inputs, [np.zeros(value.shape, value.tensor.dtype) for value in written], level)
+    for value, array in zip(written, arrays, strict=True):
+        written_to = ~np.isnan(array) if array.dtype.kind == "f" else array != 77
+        there = np.full(array.shape, True) if value in outputs else written_to
+        _compare([array[there]], [value.array[there].astype(array.dtype)], f"'{value.tensor.name}' as an argument")
+
+
 def _compare(found: list[Array], wanted: list[Array], what: str) -> None:
     for got, want in zip(found, wanted, strict=True):
         if want.dtype.kind in "iu":
@@ -164,6 +193,7 @@ def check(seed: int, tally: Tally | None = None, most: int = PRIMITIVES) -> None
                 found = _run(schedule, graph, 1)
                 _compare(found, reference, "scheduled against numpy")
                 _compare(found, unscheduled, "scheduled against unscheduled")
+                _run_exposed(schedule, graph, 1)
             except Exception as error:
                 raise Difference(f"{error}\n{schedule.sequence}\n{schedule}") from error
     except Exception as error:

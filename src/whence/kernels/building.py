@@ -10,6 +10,7 @@ from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, ModuleOp, StringAttr
 from xdsl.dialects.math import Math
 from xdsl.dialects.vector import Vector
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
@@ -29,30 +30,35 @@ from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
 from whence.te.language.extents import Sizes, extent_value
+from whence.te.language.statements import Buffer
 from whence.te.language.tensor import PlaceholderOp
 from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
+from whence.te.schedule.normalize import normalize
 from whence.te.schedule.schedule import Schedule
 
 
 @door()
 def lower(
     schedule: Schedule,
-    args: Sequence[TeTensor | Var] | str | None = None,
+    args: Sequence[TeTensor | Var | Buffer] | str | None = None,
     name: str = "main",
+    binds: Mapping[TeTensor, Buffer] | None = None,
     *,
     simple_mode: bool = False,
 ) -> PrimFuncOp:
     """Return the loops of a schedule, which stays unchanged.
 
     The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
-    args: the tensors that are the kernel's arguments, inputs and then outputs; by default in the schedule's order. A
-    text is the name. simple_mode: return the loops of the schedule before all passes.
+    args: the tensors that are the kernel's arguments, in any order; by default those of the schedule. Of a stage that
+    is computed on the way to an output, a call gets the elements that the others need; outputs that are not among them
+    are not. A text is the name. binds: buffers that stand for tensors among args.
+    simple_mode: return the loops of the schedule before all passes.
     Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
     """
     if isinstance(args, str):
         args, name = None, args
-    func = _loops(schedule, _Signature.of(schedule, args, "lower"), name, {})
+    func = _loops(schedule, _Signature.of(schedule, args, "lower", binds), name, {})
     if not simple_mode:
         run_tir_passes(func)
     return func
@@ -74,80 +80,92 @@ class _Signature:
     """The arguments in the order of a call."""
     inputs: tuple[tuple[TeTensor, int | None], ...]
     """Each with its position among the arguments of the schedule's function; None: nothing reads it."""
-    outputs: tuple[tuple[TeTensor, int], ...]
-    """Each with its position among the results of the schedule's function."""
+    outputs: tuple[TeTensor, ...]
+    """The tensors that the kernel writes for its caller: results, and those on the way to them."""
 
     @staticmethod
-    def of(schedule: Schedule, args: Sequence[TeTensor | Var] | None, what: str) -> _Signature | None:
+    def of(
+        schedule: Schedule,
+        args: Sequence[TeTensor | Var | Buffer] | None,
+        what: str,
+        binds: Mapping[TeTensor, Buffer] | None = None,
+    ) -> _Signature | None:
         """Return the signature for `args`; None without `args`. Raises ScheduleError for missing or unknown tensors."""
         if args is None:
             return None
-        func = schedule.func
+        tensors = {buffer: tensor for tensor, buffer in (binds or {}).items()}
+        for buffer, tensor in tensors.items():
+            buffer.check_packed(what)
+            if (buffer.shape, buffer.dtype) != (tensor.shape, tensor.dtype):
+                raise ScheduleError(f"{what}: expected a buffer like {tensor} in binds, got {buffer}")
+        parameters = [tensors.get(each, each) if isinstance(each, Buffer) else each for each in args]
         inputs: list[tuple[TeTensor, int | None]] = []
-        outputs: list[tuple[TeTensor, int]] = []
+        outputs: list[TeTensor] = []
         places = {tensor: position for position, tensor in enumerate(schedule.arguments)}
-        for argument in args:
-            if isinstance(argument, Var):
+        for parameter in parameters:
+            if isinstance(parameter, Var):
                 if schedule.open is None:
-                    raise ScheduleError(f"{what}: expected no variables among args, as all have values, got {argument}")
-                continue
-            if not isinstance(argument, TeTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ScheduleError(f"{what}: expected tensors and variables as args, got {type(argument).__name__}")
-            if isinstance(argument.op, PlaceholderOp):
-                inputs.append((argument, places.get(argument)))
-                continue
-            value = schedule.tensor_of(argument) if argument.op in schedule.operations else None
-            returned = list(func.return_op.values)
-            if value is None or value not in returned:
+                    raise ScheduleError(
+                        f"{what}: expected no variables among args, as all have values, got {parameter}"
+                    )
+            elif isinstance(parameter, Buffer):
+                raise ScheduleError(f"{what}: expected a tensor for '{parameter.name}' in binds, got none")
+            elif not isinstance(parameter, TeTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ScheduleError(f"{what}: expected tensors and variables as args, got {type(parameter).__name__}")
+            elif isinstance(parameter.op, PlaceholderOp):
+                inputs.append((parameter, places.get(parameter)))
+            elif (stage := schedule.operations.get(parameter.op)) is None:
+                raise ScheduleError(f"{what}: expected tensors of the schedule as args, got '{parameter.name}'")
+            elif stage.inlined:
                 raise ScheduleError(
-                    f"{what}: expected placeholders and outputs of the schedule as args, got '{argument.name}'"
+                    f"{what}: expected tensors that are computed as args, got '{parameter.name}', inlined"
                 )
-            outputs.append((argument, returned.index(value)))
-        named = [argument for argument in args if isinstance(argument, TeTensor)]
+            else:
+                outputs.append(parameter)
+        named = [parameter for parameter in parameters if isinstance(parameter, TeTensor)]
         if len(set(named)) != len(named):
             raise ScheduleError(f"{what}: expected each tensor once among args")
         if missing := [tensor.name for tensor in schedule.arguments if tensor not in named]:
             raise ScheduleError(f"{what}: expected every placeholder among args, missing {', '.join(missing)}")
-        if len(outputs) != len(func.return_op.values):
-            raise ScheduleError(
-                f"{what}: expected all {len(func.return_op.values)} outputs of the schedule among args, "
-                f"got {len(outputs)}"
-            )
-        return _Signature(tuple(args), tuple(inputs), tuple(outputs))
+        arguments = [parameter for parameter in parameters if isinstance(parameter, TeTensor | Var)]
+        return _Signature(tuple(arguments), tuple(inputs), tuple(outputs))
 
     @property
     def order(self) -> list[int]:
         """The position of each argument of the kernel among a call's tensors."""
         tensors = [parameter for parameter in self.parameters if isinstance(parameter, TeTensor)]
-        return [tensors.index(tensor) for tensor, _ in (*self.inputs, *self.outputs)]
+        return [tensors.index(tensor) for tensor in (*(tensor for tensor, _ in self.inputs), *self.outputs)]
+
+    def results(self, schedule: Schedule, lowered: Schedule) -> list[SSAValue]:
+        """Return the values of the outputs in `lowered`, a copy of the schedule that is normalized."""
+        stages = {stage.origin: stage for stage in lowered.stages}
+        return [stages[schedule.operations[each.op].origin].outputs[each.value_index] for each in self.outputs]
 
     def arrange(self, func: PrimFuncOp, sizes: Sizes) -> None:
-        """Put the arguments of a kernel of the schedule into this order."""
+        """Put the inputs of a kernel of the schedule into this order; the outputs are in it."""
         block = func.block
-        old = list(block.args)
-        count = len(old) - func.outputs.value.data
-        places = [position for _, position in self.inputs] + [count + position for _, position in self.outputs]
-        tensors = [tensor for tensor, _ in (*self.inputs, *self.outputs)]
-        for tensor, position in zip(tensors, places, strict=True):
+        old = list(block.args)[: len(block.args) - func.outputs.value.data]
+        for number, (tensor, position) in enumerate(self.inputs):
             shape = [extent_value(extent, sizes) for extent in tensor.shape]
             type_ = BufferType.of(shape, DTYPES[tensor.dtype]) if position is None else old[position].type
-            new = block.insert_arg(type_, len(block.args))
+            new = block.insert_arg(type_, len(old) + number)
             new.name_hint = tensor.name if new.is_valid_name(tensor.name) else None
             new.location = tensor.op.location if position is None else old[position].location
             if position is not None:
                 old[position].replace_all_uses_with(new)
         for argument in old:
             block.erase_arg(argument)
+        for argument, tensor in zip(block.args[len(self.inputs) :], self.outputs, strict=True):
+            argument.name_hint = tensor.name if argument.is_valid_name(tensor.name) else None
 
 
 def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: Mapping[str, float]) -> PrimFuncOp:
     """Return the loops of a schedule before all passes; where its sizes are open, for these sizes or for all."""
     opened = schedule.open
-    if opened is None or (opened.symbolic and not sizes):
-        schedule = schedule.snapshot()
-    else:
-        schedule = with_sizes(schedule, sizes)
-    func = lower_schedule(schedule)
+    known = opened is not None and not (opened.symbolic and not sizes)
+    lowered = with_sizes(schedule, sizes) if known else schedule.snapshot()
+    normalize(lowered)
+    func = lower_schedule(lowered, results=None if signature is None else signature.results(schedule, lowered))
     func.sym_name = StringAttr(name)
     if signature is not None:
         names = opened.names if opened is not None else ()
@@ -163,23 +181,25 @@ def _target(target: str | Target) -> Target:
 @door()
 def build(
     inputs: Schedule | PrimFuncOp | HoldsModule | str,
-    args: Sequence[TeTensor | Var] | None = None,
+    args: Sequence[TeTensor | Var | Buffer] | None = None,
     target: str | Target = "native",
     *,
     name: str | None = None,
+    binds: Mapping[TeTensor, Buffer] | None = None,
     threads: int | None = None,
 ) -> Function:
     """Compile a schedule, a `tir.prim_func` or the text of one, without changing it.
 
     args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is an output, and
-    `f(a, b)` returns it. A call passes a number for a variable among args. Default: as in `build_schedule`.
+    `f(a, b)` returns it. A call passes a number for a variable among args. They and binds are as for `lower`; default:
+    as in `build_schedule`.
     Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args.
     """
     if not isinstance(inputs, Schedule):
         if args is not None:
             raise PipelineError("build: expected no args beside a prim_func, which has its own")
         return build_prim_func(inputs, target=target, threads=threads)
-    return _build(inputs, _Signature.of(inputs, args, "build"), target, name, threads)
+    return _build(inputs, _Signature.of(inputs, args, "build", binds), target, name, threads)
 
 
 @door()
@@ -208,7 +228,7 @@ def _build(
     # Later primitives on the schedule must not change this build.
     kept = schedule.copy()
     parameters = schedule.open.parameters if signature is None else signature.parameters
-    outputs = schedule.open.outputs
+    outputs = schedule.open.outputs if signature is None else signature.outputs
     symbolic = None
     if schedule.open.symbolic:
         try:

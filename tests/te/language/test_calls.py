@@ -76,11 +76,11 @@ def test_build_of_a_function_and_of_its_text() -> None:
 
 def test_args_that_do_not_fit_the_schedule() -> None:
     middle = te.compute((3, 4), lambda i, j: C[i, j] + 1.0, name="D")
+    other = te.compute((3, 4), lambda i, j: A[i, j] + 1.0, name="other")
     s = te.create_schedule(middle)
     for args, text in (
         ([A, middle], "expected every placeholder among args, missing B"),
-        ([A, B], "expected all 1 outputs of the schedule among args, got 0"),
-        ([A, B, C, middle], "expected placeholders and outputs of the schedule as args, got 'C'"),
+        ([A, B, other], "expected tensors of the schedule as args, got 'other'"),
         ([A, B, B, middle], "expected each tensor once among args"),
         ([te.size_var("n"), A, B, middle], "expected no variables among args, as all have values, got n"),
     ):
@@ -88,6 +88,47 @@ def test_args_that_do_not_fit_the_schedule() -> None:
             whence.build(s, args)
     with pytest.raises(ScheduleError, match="expected tensors and variables as args, got str"):
         lower(s, ["A"])  # pyright: ignore[reportArgumentType]
+
+    s[C].set_scope("local")
+    with pytest.raises(ScheduleError, match="lower: expected a global tensor in its own layout among the arguments"):
+        whence.build(s, [A, B, C, middle])
+    s[C].set_scope("global")
+    s[C].compute_inline()
+    with pytest.raises(ScheduleError, match="expected tensors that are computed as args, got 'C', inlined"):
+        whence.build(s, [A, B, C, middle])
+
+
+@pytest.mark.parametrize("rows", [3, te.size_var("rows")])
+def test_args_on_the_way_to_an_output(rows: Any) -> None:
+    """A call gets what it passes an array for: a middle stage that is computed in a loop, not the output."""
+    source = te.placeholder((rows, 21), name="source")
+    middle = te.compute((rows, 21), lambda i, j: source[i, j] * 2.0, name="middle")
+    output = te.compute((rows, 20), lambda i, j: middle[i, j] + middle[i, j + 1], name="output")
+    s = te.create_schedule(output)
+    outer, _ = s[output].split(output.op.axis[1], 6)
+    s[middle].compute_at(s[output], outer)
+    x = np.random.default_rng(0).standard_normal((3, 21), "float32")
+    y, z = np.zeros((3, 20), "float32"), np.zeros_like(x)
+    whence.build(s, [output, middle, source])(y, z, x)
+    np.testing.assert_array_equal(z, x * 2)
+    np.testing.assert_array_equal(y, z[:, :-1] + z[:, 1:])
+    z[:] = 0
+    whence.build(s, [source, middle])(x, z)
+    np.testing.assert_array_equal(z, x * 2)
+
+
+def test_buffers_for_tensors() -> None:
+    buffer = te.decl_buffer((4,), name="close", strides=[te.var("s")], elem_offset=te.var("o"), offset_factor=1)
+    s = te.create_schedule(C)
+    np.testing.assert_allclose(whence.build(s, [A, buffer, C], binds={B: buffer})(X, Y), WANTED, rtol=1e-6)
+    apart = te.decl_buffer((4,), name="apart", strides=[2])
+    for declared, binds, text in (
+        (buffer, {}, "expected a tensor for 'close' in binds, got none"),
+        (buffer, {A: buffer}, "expected a buffer like"),
+        (apart, {B: apart}, "expected elements of 'apart' close together, got strides"),
+    ):
+        with pytest.raises(ScheduleError, match=text):
+            whence.lower(s, [A, declared, C], binds=binds)
 
 
 STRANGE: dict[str, tuple[tuple[Any, ...], str]] = {

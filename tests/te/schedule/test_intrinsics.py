@@ -406,10 +406,10 @@ PARAMETERS: dict[str, tuple[Callable[[], object], str]] = {
         "expected scalar_params that .* uses, got n",
     ),
     "stride": (lambda: strided(32, 64, 1), "expected the stride 32 of 'a', got 64 \\('gemv'\\)"),
-    "strides": (lambda: strided(32, 32), "te.decl_buffer: expected 2 strides, got 1"),
+    "strides": (lambda: strided(32, 32), "tir.decl_buffer: expected 2 strides, got 1"),
     "params": (lambda: strided(32, colour=1), "default_buffer_params: .*unexpected keyword argument 'colour'"),
     "alignment": (lambda: strided(32, data_alignment=64), "expected data_alignment of at most 4, an element, got 64"),
-    "scope": (lambda: te.decl_buffer((4,), scope="shared"), "expected the scope global, got 'shared'"),
+    "scope": (lambda: strided(32, scope="shared"), "expected the scope global, got 'shared'"),
     "no tensor of it": (_stranger, r"expected binds of a, c, got x"),
 }
 

@@ -16,6 +16,7 @@ from whence.passes.tir.pipeline import run_tir_passes
 from whence.relay.module import IRModule
 from whence.support.doors import door
 from whence.support.errors import PipelineError
+from whence.te.language.statements import Buffer
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.schedule import Schedule
 from whence.tir.function import PrimFunc
@@ -26,20 +27,23 @@ def lower(
     inputs: Schedule | PrimFunc | IRModule,
     args: Sequence[Any] | str | None = None,
     name: str = "main",
+    binds: Mapping[Tensor, Buffer] | None = None,
     *,
     simple_mode: bool = False,
 ) -> IRModule:
     """Return the module of the loops of a schedule, or of kernels after the passes; what is given stays unchanged.
 
     The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
-    args: the tensors that are the kernel's arguments, inputs and then outputs; by default in the schedule's order. A
-    text is the name. simple_mode: return the loops before all passes.
+    args: the tensors that are the kernel's arguments, in any order; by default those of the schedule. Of a stage that
+    is computed on the way to an output, a call gets the elements that the others need; outputs that are not among them
+    are not. A text is the name. binds: buffers that stand for tensors among args.
+    simple_mode: return the loops before all passes.
     Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
     """
     if isinstance(args, str):
         args, name = None, args
     if isinstance(inputs, Schedule):
-        return IRModule.of(ModuleOp([kernels.lower(inputs, args, name, simple_mode=simple_mode)]))
+        return IRModule.of(ModuleOp([kernels.lower(inputs, args, name, binds, simple_mode=simple_mode)]))
     if args is not None:
         raise PipelineError("lower: expected no args beside functions, which have their own")
     source = IRModule({name: inputs}) if isinstance(inputs, PrimFunc) else inputs
@@ -69,6 +73,7 @@ def build(
     target: str | Target = "native",
     *,
     name: str | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
     threads: int | None = None,
 ) -> Function: ...
 @overload
@@ -78,6 +83,7 @@ def build(
     target: str | Target = "native",
     *,
     name: None = None,
+    binds: None = None,
     threads: int | None = None,
 ) -> Function | FunctionTable: ...
 @door()
@@ -87,21 +93,22 @@ def build(
     target: str | Target = "native",
     *,
     name: str | None = None,
+    binds: Mapping[Tensor, Buffer] | None = None,
     threads: int | None = None,
 ) -> Function | FunctionTable:
     """Compile a schedule, a kernel or the text of one, or the kernels of a module, without changing what is given.
 
     inputs: a module of one kernel gives its function, one of several a module of functions by name; modules by targets
     give all of theirs. args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is
-    an output, and `f(a, b)` returns it. A call passes a number for a variable among args. Default: as in
-    `build_schedule`.
+    an output, and `f(a, b)` returns it. A call passes a number for a variable among args. They and binds are
+    as for `lower`; default: as in `build_schedule`.
     Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args, PipelineError for a
     module without kernels.
     """
     if isinstance(inputs, IRModule):
         inputs = {target: inputs}
     if not isinstance(inputs, Mapping):
-        return kernels.build(inputs, args, target, name=name, threads=threads)
+        return kernels.build(inputs, args, target, name=name, binds=binds, threads=threads)
     if args is not None:
         raise PipelineError("build: expected no args beside a module, whose functions have their own")
     functions = {

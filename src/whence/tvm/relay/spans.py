@@ -14,8 +14,8 @@ from whence.relay.builders import TupleWrapper
 from whence.support.context import PassContext, spans_enabled
 from whence.syntax.relay import spans
 from whence.syntax.relay.expr import AnySpan, Expr
+from whence.te.language.statements import Stmt
 from whence.tir import spans as statements
-from whence.tir.statements import Stmt
 
 
 def set_span(sym: Any, node_source_name: Any) -> Any:

@@ -17,22 +17,22 @@ from importlib import import_module
 
 from whence.syntax.relay.type_view import Any as Any
 from whence.te.language.expr import Expr as Expr
+from whence.te.language.statements import Allocate as Allocate
+from whence.te.language.statements import AssertStmt as AssertStmt
+from whence.te.language.statements import Buffer as Buffer
+from whence.te.language.statements import BufferStore as BufferStore
+from whence.te.language.statements import Evaluate as Evaluate
+from whence.te.language.statements import For as For
+from whence.te.language.statements import ForKind as ForKind
+from whence.te.language.statements import IfThenElse as IfThenElse
+from whence.te.language.statements import LetStmt as LetStmt
+from whence.te.language.statements import SeqStmt as SeqStmt
+from whence.te.language.statements import Stmt as Stmt
+from whence.te.language.statements import While as While
+from whence.te.language.statements import decl_buffer as decl_buffer
 from whence.tir.expressions import StringImm as StringImm
 from whence.tir.function import PrimFunc as PrimFunc
 from whence.tir.kinds import KINDS
-from whence.tir.statements import Allocate as Allocate
-from whence.tir.statements import AssertStmt as AssertStmt
-from whence.tir.statements import Buffer as Buffer
-from whence.tir.statements import BufferStore as BufferStore
-from whence.tir.statements import Evaluate as Evaluate
-from whence.tir.statements import For as For
-from whence.tir.statements import ForKind as ForKind
-from whence.tir.statements import IfThenElse as IfThenElse
-from whence.tir.statements import LetStmt as LetStmt
-from whence.tir.statements import SeqStmt as SeqStmt
-from whence.tir.statements import Stmt as Stmt
-from whence.tir.statements import While as While
-from whence.tir.statements import decl_buffer as decl_buffer
 
 _MODULES = ("analysis", "ir_builder", "stmt_functor", "transform")
 PrimExpr = Expr

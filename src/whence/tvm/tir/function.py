@@ -12,9 +12,9 @@ from whence.dialects.tir import PrimFuncOp, prim_funcs
 from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import fail
 from whence.te.language.expr import Expr, Var
+from whence.te.language.statement_ops import attributes_of, emit
+from whence.te.language.statements import Buffer, Stmt
 from whence.te.language.walks import walk
-from whence.tir.emit import attributes_of, emit
-from whence.tir.statements import Buffer, Stmt
 from whence.tir.view import notes_of, view
 
 _SYMBOL = "global_symbol"

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from whence.support.dtypes import fail
 from whence.te.language.expr import Expr, ExprLike, Extent, Var, convert
-from whence.tir.statements import (
+from whence.te.language.statements import (
     Allocate,
     Buffer,
     BufferStore,

@@ -23,7 +23,7 @@ from whence.te.language.expr import (
 )
 from whence.te.language.math import logical_not, size_var
 from whence.te.language.math import select as select_of
-from whence.tir.statements import load
+from whence.te.language.statements import load
 
 Holds = Callable[[Any], bool]
 

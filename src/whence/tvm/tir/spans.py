@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from xdsl.dialects.builtin import LocationAttr
 
 from whence.provenance.span import SequentialSpan
-from whence.tir.statements import Stmt, stmts_in
+from whence.te.language.statements import Stmt, stmts_in
 
 
 def _up_to(entry: Stmt, inputs: Iterable[object]) -> Iterator[tuple[Stmt, bool]]:

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from whence.te.language.expr import Expr, Var, children, convert
 from whence.te.language.locations import located
+from whence.te.language.statements import Stmt, exprs_in, stmts_in
 from whence.te.language.walks import rebuilt, substitution
 from whence.tir.kinds import KINDS
-from whence.tir.statements import Stmt, exprs_in, stmts_in
 
 Node = Stmt | Expr
 Change = Callable[[Any], Any]

@@ -17,9 +17,9 @@ from whence.runtime.object_path import ObjectPath
 from whence.support.dtypes import Array, is_float
 from whence.te.language import expr as te
 from whence.te.language.expr import convert
+from whence.te.language.statements import Allocate, Buffer, For, LetStmt, Stmt
 from whence.tir.expressions import StringImm
 from whence.tir.function import PrimFunc
-from whence.tir.statements import Allocate, Buffer, For, LetStmt, Stmt
 
 Mismatch = tuple[ObjectPath, ObjectPath]
 _Pair = tuple[Any, Any, ObjectPath, ObjectPath, bool]

@@ -56,9 +56,7 @@ from whence.te.language.expr import (
 )
 from whence.te.language.locations import located
 from whence.te.language.operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
-from whence.te.language.walks import at
-from whence.tir.named_values import named_values
-from whence.tir.statements import (
+from whence.te.language.statements import (
     KINDS,
     Allocate,
     AllocateConst,
@@ -74,6 +72,8 @@ from whence.tir.statements import (
     Stmt,
     While,
 )
+from whence.te.language.walks import at
+from whence.tir.named_values import named_values
 
 _FUNCTIONS = {op: name for name, op in (MATH | BITS).items()} | {
     arith.NegfOp: "negative",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith
@@ -10,22 +10,20 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from whence.dialects import tir
-from whence.dialects.affine import Range, bounds
-from whence.dialects.element_types import DTYPES
-from whence.dialects.relay.attributes import to_attribute
-from whence.dialects.sizes.kernel import affine_map, at_least, lifted
-from whence.dialects.tir.statements import ConditionOp
-from whence.provenance.builder import LocatedBuilder
-from whence.support.dtypes import fail
-from whence.te.language.expr import Binary, Call, Cast, Const, Expr, Joint, Read, Select, Var
-from whence.te.language.extents import Sizes, SymbolSizes, extent_value
-from whence.te.language.locations import here
-from whence.te.language.scalars import number_attribute, scalar_type
-from whence.te.language.script_scalars import TirEmitter, guards_of
-from whence.te.language.tensor import Tensor, tensor_of
-from whence.te.language.walks import walk
-from whence.tir.statements import (
+from ...dialects import tir
+from ...dialects.affine import Range, bounds
+from ...dialects.element_types import DTYPES
+from ...dialects.relay.attributes import to_attribute
+from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...dialects.tir.statements import ConditionOp
+from ...provenance.builder import LocatedBuilder
+from ...support.dtypes import fail
+from .expr import Binary, Call, Cast, Const, Expr, Joint, Read, Select, Var
+from .extents import Sizes, SymbolSizes, extent_value
+from .locations import here
+from .scalars import number_attribute, scalar_type
+from .script_scalars import TirEmitter, guards_of
+from .statements import (
     KINDS,
     Allocate,
     AllocateConst,
@@ -34,6 +32,7 @@ from whence.tir.statements import (
     BufferStore,
     DeclBuffer,
     Evaluate,
+    ExternCall,
     For,
     IfThenElse,
     LetStmt,
@@ -42,6 +41,8 @@ from whence.tir.statements import (
     While,
     stmts_in,
 )
+from .tensor import Tensor, tensor_of
+from .walks import walk
 
 
 class _Emitter(TirEmitter):
@@ -154,14 +155,14 @@ class _Emitter(TirEmitter):
 class _Body:
     """The statements of one function on their way."""
 
-    def __init__(self, name: str, buffers: Sequence[Buffer], op: tir.PrimFuncOp, sizes: Sizes):
+    def __init__(self, name: str, buffers: Iterable[tuple[Buffer, SSAValue]], block: Block, sizes: Sizes):
         self.name = name
-        self.op = op
-        self.builder = LocatedBuilder(op.block, here(name))
+        self.block = block
+        self.builder = LocatedBuilder(block, here(name))
         self.sizes = sizes
         self.tensors: dict[Tensor, SSAValue] = {}
         self.handles: dict[Var, SSAValue] = {}
-        for buffer, argument in zip(buffers, op.block.args, strict=True):
+        for buffer, argument in buffers:
             self.declare(buffer, argument)
         self.loops: dict[Var, AffineExpr] = {}
         self.limits: list[Range] = []
@@ -228,6 +229,8 @@ class _Body:
                 self.inside(loop.block, stmt.body)
             case Evaluate(value=Joint(op=Operation()) as value):
                 self.emitter().copied(value)
+            case Evaluate(value=ExternCall() as call):
+                self._call(call)
             case Evaluate():
                 pass
             case _:
@@ -242,9 +245,23 @@ class _Body:
         value = emitter.value(stmt.value.astype(stmt.buffer.dtype))
         self.builder.add(tir.StoreOp.make(value, buffer, *emitter.access(point)))
 
+    def _call(self, call: ExternCall) -> None:
+        """A C function on buffers and on numbers that are known."""
+        if call.packed:
+            fail(f"tir.Evaluate: expected a C function, got the Python function '{call.callee}'; use te.extern for it")
+        arguments: list[SSAValue] = []
+        for argument in call.arguments:
+            if isinstance(argument, Buffer):
+                if argument.tensor not in self.tensors:
+                    fail(f"tir.Evaluate: expected a parameter or an allocated buffer, got '{argument.name}'")
+                arguments.append(self.tensors[argument.tensor])
+            elif isinstance(argument, Expr):
+                handle = self.handles.get(argument) if isinstance(argument, Var) else None
+                arguments.append(self.emitter().value(argument) if handle is None else handle)
+        self.builder.add(tir.CallExternOp(call.callee, arguments, []))
+
     def _type(self, buffer: Buffer) -> tir.BufferType:
-        extents = [extent_value(extent, self.sizes) for extent in buffer.shape]
-        return tir.BufferType.of(extents, DTYPES[buffer.dtype], buffer.scope())
+        return buffer_type(buffer, self.sizes)
 
     def _named(self, buffer: Buffer, value: SSAValue) -> None:
         value.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
@@ -256,11 +273,11 @@ class _Body:
         if stmt.buffer.scope() == "global":
             # Where they all are, at the top.
             alloc.location = self.builder.location
-            first = next((op for op in self.op.block.ops if not isinstance(op, tir.AllocOp)), None)
+            first = next((op for op in self.block.ops if not isinstance(op, tir.AllocOp)), None)
             if first is None:
-                self.op.block.add_op(alloc)
+                self.block.add_op(alloc)
             else:
-                self.op.block.insert_op_before(alloc, first)
+                self.block.insert_op_before(alloc, first)
         else:
             self.builder.add(alloc)
         self._named(stmt.buffer, alloc.result)
@@ -342,12 +359,12 @@ def emit(
             )
         )
     sizes = SymbolSizes(names)
-    types = [
-        tir.BufferType.of([extent_value(extent, sizes) for extent in buffer.shape], DTYPES[buffer.dtype])
-        for buffer in buffers
-    ]
+    for buffer in buffers:
+        buffer.check_packed("tir.PrimFunc")
+    types = [buffer_type(buffer, sizes) for buffer in buffers]
     if outputs is None:
-        written = [buffer in _stored(body) for buffer in buffers]
+        stored = _stored(body)
+        written = [buffer in stored for buffer in buffers]
         outputs = sum(written)
         if not all(written[len(written) - outputs :]):
             order = ", ".join(buffer.name for buffer, is_output in zip(buffers, written, strict=True) if is_output)
@@ -357,8 +374,36 @@ def emit(
     for buffer, argument in zip(buffers, op.block.args, strict=True):
         argument.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
         argument.location = buffer.location
-    _Body(name, buffers, op, sizes).stmt(body)
+    _Body(name, zip(buffers, op.block.args, strict=True), op.block, sizes).stmt(body)
     return op
+
+
+def filled(
+    name: str, ins: tuple[Sequence[Buffer], Sequence[int]], outs: Sequence[Buffer], body: Stmt, sizes: Sizes
+) -> Block:
+    """Statements that fill buffers from others, as a block whose arguments are the inputs and then the outputs.
+
+    ins: the inputs, and the number of the argument that each of them is. Raises ScheduleError where the statements
+    write an input, or have no meaning here.
+    """
+    inputs, places = ins
+    first = [inputs[places.index(place)] for place in sorted(set(places))]
+    block = Block(arg_types=[buffer_type(buffer, sizes) for buffer in (*first, *outs)])
+    stored = _stored(body)
+    if written := [buffer.name for buffer in inputs if buffer in stored]:
+        fail(f"te.extern '{name}': expected statements that read their inputs, got stores to {', '.join(written)}")
+    count = len(first)
+    tensors = [(buffer, block.args[place]) for buffer, place in zip(inputs, places, strict=True)]
+    tensors += zip(outs, block.args[count:], strict=True)
+    for buffer, argument in zip((*first, *outs), block.args, strict=True):
+        argument.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
+    _Body(name, tensors, block, sizes).stmt(body)
+    return block
+
+
+def buffer_type(buffer: Buffer, sizes: Sizes) -> tir.BufferType:
+    extents = [extent_value(extent, sizes) for extent in buffer.shape]
+    return tir.BufferType.of(extents, DTYPES[buffer.dtype], buffer.scope())
 
 
 def _stored(body: Stmt) -> set[Buffer]:
@@ -368,5 +413,7 @@ def _stored(body: Stmt) -> set[Buffer]:
         stmt = stack.pop()
         if isinstance(stmt, BufferStore):
             buffers.add(stmt.buffer)
+        elif isinstance(stmt, Evaluate) and isinstance(stmt.value, ExternCall):
+            buffers.update(argument for argument in stmt.value.arguments if isinstance(argument, Buffer))
         stack += stmts_in(stmt)
     return buffers

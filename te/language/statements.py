@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 
-from whence.provenance.span import SequentialSpan, Span
-from whence.support.dtypes import check_dtype, fail
-from whence.te.language.expr import Expr, ExprLike, Extent, Read, Var, convert
-from whence.te.language.locations import here
-from whence.te.language.tensor import PlaceholderOp, Tensor, check_shape
+from ...provenance.span import SequentialSpan, Span
+from ...support.dtypes import check_dtype, fail
+from .expr import Const, Expr, ExprLike, Extent, Read, Var, convert
+from .locations import here
+from .tensor import PlaceholderOp, Tensor, check_shape
 
 
 class ForKind(IntEnum):
@@ -29,15 +29,40 @@ KINDS = ("serial", "parallel", "vectorized", "unrolled")
 
 
 class Buffer:
-    """Elements in memory: `buffer[i, j]` is one of them, as an expression."""
+    """Elements in memory: `buffer[i, j]` is one of them, as an expression.
 
-    def __init__(self, shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "buffer", scope: str = ""):
+    strides, in elements, elem_offset, data_alignment, in bytes, offset_factor and buffer_type say how they lie there;
+    what cannot be so is refused where a function is made.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[Extent] | Extent,
+        dtype: str = "float32",
+        name: str = "buffer",
+        scope: str = "",
+        *,
+        strides: Sequence[Extent] | None = None,
+        elem_offset: ExprLike | None = None,
+        data_alignment: int = -1,
+        offset_factor: int = 0,
+        buffer_type: str = "",
+    ):
         self.shape = check_shape(shape, "tir.decl_buffer")
         self.dtype = check_dtype(dtype, "tir.decl_buffer")
         self.name = name
         self.location = here(name)
         self.tensor: Tensor = PlaceholderOp(name, [self.shape], [self.dtype]).output(0)
         self.tensor.buffer = self
+        self.strides = list(strides or ())
+        if self.strides and len(self.strides) != len(self.shape):
+            fail(f"tir.decl_buffer: expected {len(self.shape)} strides, got {len(self.strides)} ('{name}')")
+        if buffer_type not in ("", "auto_broadcast"):
+            fail(f"tir.decl_buffer: expected the buffer_type '' or auto_broadcast, got {buffer_type!r} ('{name}')")
+        self.elem_offset = convert(0 if elem_offset is None else elem_offset)
+        self.data_alignment = data_alignment
+        self.offset_factor = offset_factor
+        self.buffer_type = buffer_type
         self._scope = scope or "global"
         self.data = Var(name, "handle")
         """The pointer to its elements."""
@@ -45,6 +70,24 @@ class Buffer:
     def scope(self) -> str:
         """The scope: `global`, or `local` to a thread."""
         return self._scope
+
+    def access_ptr(self, access_mask: str = "r") -> Self:
+        """The buffer, as the argument of a call: calls get whole buffers."""
+        del access_mask
+        return self
+
+    def check_packed(self, what: str) -> None:
+        """Raise ScheduleError unless the elements lie close together, from the start of the memory on."""
+        wanted: Extent = 1
+        for axis in reversed(range(len(self.strides))):
+            stride = self.strides[axis]
+            free = isinstance(stride, Var) or self.shape[axis] == 1
+            if not free and not (isinstance(stride, int) and isinstance(wanted, int) and stride == wanted):
+                fail(f"{what}: expected elements of '{self.name}' close together, got strides {self.strides}")
+            wanted = wanted * self.shape[axis]
+        offset = self.elem_offset
+        if not isinstance(offset, Var) and not (isinstance(offset, Const) and offset.value == 0):
+            fail(f"{what}: expected the elements of '{self.name}' from the start on, got elem_offset {offset}")
 
     def __getitem__(self, indices: Any) -> Read:
         return load(self, list(cast("tuple[Any, ...]", indices)) if isinstance(indices, tuple) else [indices])
@@ -63,15 +106,49 @@ class Buffer:
         return f"Buffer({self.name}, {list(self.shape)}, {self.dtype})"
 
 
+@dataclass(frozen=True)
+class ExternCall:
+    """A call of a function on buffers and numbers, for what it writes into the buffers."""
+
+    callee: str
+    arguments: tuple[Buffer | Tensor | Expr, ...]
+    """Tensors are the tiles of an intrinsic."""
+    packed: bool
+
+
 def _point(begin: Any) -> list[ExprLike]:
     return list(cast("list[ExprLike]", begin)) if isinstance(begin, list | tuple) else [begin]
 
 
 def decl_buffer(
-    shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "buffer", *, scope: str = ""
+    shape: Sequence[Extent] | Extent,
+    dtype: str = "float32",
+    name: str = "buffer",
+    data: object = None,
+    strides: Sequence[Extent] | None = None,
+    elem_offset: ExprLike | None = None,
+    scope: str = "",
+    data_alignment: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "",
 ) -> Buffer:
-    """A buffer. An extent may be a variable: it is a size that calls decide. scope: `global` or `local`."""
-    return Buffer(shape, dtype, name, scope)
+    """A buffer. An extent may be a variable: it is a size that calls decide.
+
+    Functions take arrays whose elements lie close together: a variable among strides, or as elem_offset, is what that
+    makes it. The alignment of an array does not matter. data: has no meaning, as buffers here are memory of their own.
+    """
+    del data
+    return Buffer(
+        shape,
+        dtype,
+        name,
+        scope,
+        strides=strides,
+        elem_offset=elem_offset,
+        data_alignment=data_alignment,
+        offset_factor=offset_factor,
+        buffer_type=buffer_type,
+    )
 
 
 def load(buffer: Buffer, indices: Sequence[ExprLike]) -> Read:
@@ -232,10 +309,10 @@ class DeclBuffer(Stmt):
 
 @dataclass(eq=False)
 class Evaluate(Stmt):
-    """A value that is computed and not used, for its effects if it has any."""
+    """A value that is computed and not used, for its effects if it has any; or a call of a function."""
 
     value: Any
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.value = convert(self.value)
+        self.value = self.value if isinstance(self.value, ExternCall) else convert(self.value)
