@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..importing.converter import Converter
 from ..importing.tables import Rows
@@ -17,7 +17,7 @@ MICROSOFT: Rows[Converter[Context]] = Rows(__name__, "MICROSOFT")
 MACHINE_LEARNING: Rows[Converter[Context]] = Rows(__name__, "MACHINE_LEARNING")
 """Operators of ai.onnx.ml."""
 
-DOMAINS: dict[str, Mapping[str, Converter[Context]]] = {
+DOMAINS = {
     "": CONVERTERS,
     "ai.onnx": CONVERTERS,
     "com.microsoft": MICROSOFT,
@@ -28,16 +28,12 @@ DOMAINS: dict[str, Mapping[str, Converter[Context]]] = {
 
 def add_converter(domain: str, op_type: str, converter: Converter[Context]) -> None:
     """Import an operator from outside the tree, of any domain, by a row; it comes before a row of the tree."""
-    table = DOMAINS.setdefault(domain, Rows(__name__, only="$"))
-    assert isinstance(table, Rows)
-    table.add(op_type, converter)
+    DOMAINS.setdefault(domain, Rows(__name__, only="$")).add(op_type, converter)
 
 
 def remove_converter(domain: str, op_type: str) -> None:
     """Take out an added row; raises KeyError if there is none."""
-    table = DOMAINS[domain]
-    assert isinstance(table, Rows)
-    table.remove(op_type)
+    DOMAINS[domain].remove(op_type)
 
 
 def spelled(domain: str, op_type: str) -> str:

@@ -24,6 +24,7 @@ from whence.cli import (
     run,
     tir,
     tune,
+    tvm_check,
     where,
     why,
 )
@@ -76,6 +77,7 @@ def parser() -> Parser:
         graph,
         memory,
         operators,
+        tvm_check,
         cache,
         completion,
     ):

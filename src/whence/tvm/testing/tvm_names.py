@@ -16,35 +16,22 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from whence.reading.tvm_modules import ELSEWHERE, home
 from whence.support.module_names import FurtherNames
-
-_OURS, _THEIRS = "whence", "tvm"
-_ELSEWHERE = {
-    "tvm.driver.tvmc.main": "whence.driver.tvmc",
-    "tvm.ir.module": "whence.ir",
-    "tvm.ir.transform": "whence.transform",
-    **{f"tvm.ir.{name}": "whence.ir" for name in ("container", "expr", "function", "type", "type_relation")},
-    **{f"tvm.tir.{name}": "whence.tir" for name in ("buffer", "expr", "stmt")},
-}
-"""Modules of TVM's whose names another module of whence has."""
 
 
 class _Elsewhere(ModuleType):
     """A module of TVM's below a name that is not a package here."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(_ELSEWHERE[self.__name__]), name)
+        return getattr(import_module(ELSEWHERE[self.__name__]), name)
 
 
-def _home(name: str) -> str | None:
-    return _OURS + name.removeprefix(_THEIRS) if name.split(".")[0] == _THEIRS else None
-
-
-_names = FurtherNames(_home)
+_names = FurtherNames(home)
 
 
 def as_tvm() -> None:
     """Make `import tvm` and its submodules return Whence's modules of the same names, in this process."""
     if _names not in sys.meta_path:
         sys.meta_path.insert(0, _names)
-        sys.modules.update({name: _Elsewhere(name) for name in _ELSEWHERE})
+        sys.modules.update({name: _Elsewhere(name) for name in ELSEWHERE})
