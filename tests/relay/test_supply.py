@@ -6,19 +6,20 @@ import pytest
 
 from whence import relay
 from whence.ir.supply import GlobalVarSupply, NameSupply
-from whence.support.errors import PipelineError
+from whence.relay.backend import name_transforms as names
+from whence.support.errors import FrontendError, PipelineError
 
 
 def test_names_are_given_once() -> None:
-    names = NameSupply("net")
-    assert [names.fresh_name("conv") for _ in range(3)] == ["net_conv", "net_conv_1", "net_conv_2"]
-    assert names.fresh_name("conv_1") == "net_conv_1_1"
-    assert names.fresh_name("conv", add_prefix=False) == "conv"
-    assert names.reserve_name("a.b") == "net_a_b"
-    assert names.contains_name("a b")
-    assert not names.contains_name("a b", add_prefix=False)
-    with pytest.raises(PipelineError, match="NameSupply: expected a name, got ''"):
-        names.fresh_name("")
+    supply = NameSupply("net")
+    assert [supply.fresh_name("conv") for _ in range(3)] == ["net_conv", "net_conv_1", "net_conv_2"]
+    assert supply.fresh_name("conv_1") == "net_conv_1_1"
+    assert supply.fresh_name("conv", add_prefix=False) == "conv"
+    assert supply.reserve_name("a.b") == "net_a_b"
+    assert supply.contains_name("a b")
+    assert not supply.contains_name("a b", add_prefix=False)
+    with pytest.raises(FrontendError, match="Name is empty: expected a name, got ''"):
+        supply.fresh_name("")
 
 
 def test_variables_of_modules_are_kept() -> None:
@@ -32,6 +33,24 @@ def test_variables_of_modules_are_kept() -> None:
     supply.reserve_global(relay.GlobalVar("step"), allow_conflict=True)
     with pytest.raises(PipelineError, match="expected a variable of a new name, got step"):
         supply.reserve_global(relay.GlobalVar("step"))
+
+
+def test_names_have_prefixes_and_styles() -> None:
+    joined = names.prefix_generated_name(["net", "run"])
+    assert (joined, names.prefix_name("run")) == ("TVMGen_net_run", "TVM_run")
+    assert names.to_c_function_style(joined) == "TVMGenNetRun"
+    assert names.to_c_variable_style("TVM_Pool_a") == "tvm_pool_a"
+    assert (names.mangle_module_name("a"), names.mangle_module_name(None)) == ("tvmgen_a", "tvmgen")
+    for call, text in (
+        (lambda: names.prefix_name([]), "Name segments empty"),
+        (lambda: names.prefix_name(["a", ""]), "Name segment is empty"),
+        (lambda: names.to_c_constant_style("Pool"), "Constant not TVM prefixed"),
+        (lambda: names.to_c_function_style(""), "Function name is empty"),
+    ):
+        with pytest.raises(FrontendError, match=text):
+            call()
+    with pytest.raises(ValueError, match="expected letters of ASCII"):
+        names.mangle_module_name("\u018e")
 
 
 def test_variables_without_modules() -> None:

@@ -6,6 +6,8 @@ _OURS, _THEIRS = "whence", "tvm"
 ELSEWHERE = {
     "tvm.driver.tvmc.main": "whence.driver.tvmc",
     "tvm.ir.module": "whence.ir",
+    "tvm.relay.backend.utils": "whence.relay.backend.name_transforms",
+    "tvm.runtime.name_transforms": "whence.relay.backend.name_transforms",
     "tvm.ir.transform": "whence.transform",
     **{f"tvm.ir.{name}": "whence.ir" for name in ("container", "expr", "function", "type", "type_relation")},
     **{f"tvm.tir.{name}": "whence.tir" for name in ("buffer", "expr", "stmt")},

@@ -39,8 +39,6 @@ class NameSupply:
 
     def _whole(self, name: str, add_prefix: bool) -> str:
         clean = sanitize_name(name)
-        if not clean:
-            raise PipelineError(expectation("NameSupply", "a name", repr(name)))
         return f"{self.prefix}_{clean}" if add_prefix and self.prefix else clean
 
 
