@@ -117,7 +117,7 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
 def _linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
     match expr:
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
-            return _recombine(linear(expr.lhs, ranges).plus(linear(expr.rhs, ranges)), ranges)
+            return recombined(linear(expr.lhs, ranges).plus(linear(expr.rhs, ranges)), ranges)
         case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=factor)):
             inner = linear(expr.lhs, ranges)
             if expr.kind is AffineBinaryOpKind.Mul:
@@ -284,7 +284,7 @@ def _mod(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
     return Linear(((_binary(AffineBinaryOpKind.Mod, rest.expr, factor), 1),), 0)
 
 
-def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
+def recombined(form: Linear, ranges: tuple[Range, ...]) -> Linear:
     """`(x floordiv c) * (k c) + (x mod c) * k` is `x * k`; with `(x floordiv c) mod d` it is `(x mod (c d)) * k`."""
     terms = dict(form.terms)
     for atom, k in form.terms:
@@ -297,14 +297,14 @@ def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
                     partner = quotient.terms[0][0]
                     if partner in terms and same(terms[partner], k * factor):
                         shift = Linear(((atom, -k), (partner, -k * factor)), -quotient.constant * k * factor)
-                        return _recombine(form.plus(shift).plus(whole, k), ranges)
+                        return recombined(form.plus(shift).plus(whole, k), ranges)
                     for partner, multiple in form.terms:
                         match partner:
                             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=upper, rhs=turns) if (
                                 upper == quotient.expr and same(multiple, k * factor)
                             ):
                                 rest = form.plus(Linear(((atom, -k), (partner, -multiple)), 0))
-                                return _recombine(rest.plus(_mod(whole, factor * size_of(turns), ranges), k), ranges)
+                                return recombined(rest.plus(_mod(whole, factor * size_of(turns), ranges), k), ranges)
                             case _:
                                 pass
                 # A rest forgets the modulo that a dividend had of a multiple: the quotient's dividend has it still.
@@ -317,7 +317,7 @@ def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
                             rest = _mod(whole, factor, ranges)
                             if rest.terms == ((atom, 1),):
                                 shift = Linear(((atom, -k), (partner, -c)), -rest.constant * k)
-                                return _recombine(form.plus(shift).plus(whole, k), ranges)
+                                return recombined(form.plus(shift).plus(whole, k), ranges)
                         case _:
                             pass
             case _:

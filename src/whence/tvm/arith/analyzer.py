@@ -80,7 +80,7 @@ class Analyzer:
         """The form `coeff * k + base` of the values."""
         value = integer(expr)
         # Each finds what the other does not see: quotients that cancel, and operators that are not affine.
-        return self._modular(self._linear(self._forms.affine(value))).met(self._by_parts(value))
+        return self._modular(self._forms.form(value)).met(self._by_parts(value))
 
     def _by_parts(self, expr: Expr) -> ModularSet:
         return modular_of(expr, self._of_variable, lambda part: self._forms.bounds(part)[0])

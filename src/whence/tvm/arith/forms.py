@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from whence.arith.bounds import ALL, Ends, hull, met, of_binary, of_dtype
-from whence.dialects.affine import FAR, Linear, bounds, linear
+from whence.dialects.affine import FAR, Linear, bounds, linear, linear_bounds, recombined
 from whence.support.dtypes import is_float
 from whence.te.language import expr as language
-from whence.te.language.affine_forms import FLOORED, affine_binary
+from whence.te.language.affine_forms import FLOORED
 from whence.te.language.expr import (
     Axis,
     Binary,
@@ -23,6 +25,7 @@ from whence.te.language.expr import (
     Expr,
     ExprLike,
     Not,
+    Read,
     Reinterpret,
     Select,
     SizeVar,
@@ -31,12 +34,13 @@ from whence.te.language.expr import (
     constant,
     convert,
 )
+from whence.te.language.walks import operands_first
 
 _EXACT = 1 << 24
 """The number up to which float32 has every integer."""
+_MOST = 64
+"""The most terms of a product of sums that is multiplied out."""
 _KINDS = {
-    AffineBinaryOpKind.Add: "add",
-    AffineBinaryOpKind.Mul: "mul",
     AffineBinaryOpKind.FloorDiv: "floordiv",
     AffineBinaryOpKind.Mod: "floormod",
 }
@@ -55,46 +59,88 @@ class Range(language.Range):
         return Range(min_value, cast("int", min_value) + cast("int", extent))
 
 
-def key(expr: Expr) -> Hashable:
-    """Return a key that is equal for expressions of the same structure."""
-    match expr:
+class Names:
+    """Numbers of expressions, equal for those of the same structure."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._nodes: dict[int, int] = {}
+        self._kept: list[Expr] = []
+
+    def of(self, root: Expr) -> int:
+        """Return the number of an expression."""
+        for node in operands_first([root], self._nodes):
+            name = _kind(node), tuple(self._nodes[id(part)] for part in children(node))
+            self._nodes[id(node)] = self._numbers.setdefault(name, len(self._numbers))
+            self._kept.append(node)  # An id is used again as soon as its object is gone.
+        return self._nodes[id(root)]
+
+
+def _kind(node: Expr) -> Hashable:
+    """All of a node but its children."""
+    match node:
         case Const():
-            return expr.dtype, expr.value
-        case Axis() | Var():
-            return id(expr)
+            return node.dtype, node.value
         case Binary() | Compare():
-            return expr.op, key(expr.a), key(expr.b)
-        case Cast():
-            return "cast", expr.dtype, key(expr.a)
+            return type(node), node.op
+        case Cast() | Reinterpret():
+            return type(node), node.dtype
         case Call():
-            return expr.name, key(expr.a)
+            return Call, node.name
         case Select():
-            return "select", key(expr.condition), key(expr.true_value), key(expr.false_value)
+            return Select, node.guarded
         case Not():
-            return "not", key(expr.a)
+            return Not
+        case Read(otherwise=None):
+            return Read, id(node.tensor)
         case _:
-            return id(expr)
+            return id(node)
 
 
 class Forms:
-    """The variables in expressions, each a dim of the maps, and the known facts about them."""
+    """Polynomials: sums of atoms, with the known facts about these.
+
+    Each atom is a dim of the maps: a variable, a product of such, or an expression that is not affine.
+    """
 
     def __init__(self) -> None:
         self.atoms: list[Expr] = []
         self.ranges: list[Ends] = []
         self.facts: dict[int, Ends] = {}
         """Dim -> what is known of it beside its parts."""
-        self._numbers: dict[Hashable, int] = {}
+        self._factors: dict[int, tuple[int, ...]] = {}
+        """Dim of a product -> the dims of its factors, in order."""
+        self._names = Names()
+        self._numbers: dict[int, int] = {}
+        self._dims: dict[int, int] = {}
+        """Id of an atom -> its dim."""
 
-    def number(self, atom: Expr) -> int:
-        """Return the dim of a variable, or of an expression that is not affine."""
-        name = key(atom)
+    def number(self, atom: Expr, ends: Ends | None = None) -> int:
+        """Return the dim of a variable, or of an expression that is not affine, with its bounds if they are known."""
+        name = self._names.of(atom)
         if name not in self._numbers:
-            ends = self._ends(atom)
-            self._numbers[name] = len(self.atoms)
+            ends = ends or self._ends(atom)
+            self._numbers[name] = self._dims[id(atom)] = len(self.atoms)
             self.atoms.append(atom)
             self.ranges.append(ends)
         return self._numbers[name]
+
+    def factors(self, atom: AffineExpr) -> tuple[int, ...]:
+        """Return the dims of which an atom is a product; a quotient or a rest becomes a dim."""
+        dim = atom.position if isinstance(atom, AffineDimExpr) else self.number(self._atom(atom, "int64"))
+        return self._factors.get(dim, (dim,))
+
+    def product_of(self, factors: Sequence[int], dtype: str) -> Linear:
+        """Return the product of dims as a form."""
+        if not factors:
+            return Linear((), 1)
+        if len(factors) == 1:
+            return self._linear(AffineDimExpr(factors[0]))
+        order = tuple(sorted(factors))
+        parts = [self.atoms[dim].astype(dtype) for dim in order]
+        dim = self.number(reduce(lambda a, b: Binary("mul", a, b), parts))
+        self._factors[dim] = order
+        return self._linear(AffineDimExpr(dim))
 
     def refresh(self) -> None:
         """Bring the ranges of all dims in line with the facts."""
@@ -134,50 +180,111 @@ class Forms:
             case _:
                 return ALL
 
-    def affine(self, expr: Expr) -> AffineExpr:
-        """An expression over the dims."""
-        match expr:
+    def form(self, root: Expr) -> Linear:
+        """Return an expression as a sum over the dims."""
+        done: dict[int, Linear] = {}
+        for node in operands_first([root], done, self._operands):
+            done[id(node)] = self._form(node, done)
+        return done[id(root)]
+
+    def _operands(self, node: Expr) -> Sequence[Expr]:
+        parted = isinstance(node, Binary | Cast) and id(node) not in self._dims and _is_whole(node)
+        return children(node) if parted else ()
+
+    def _linear(self, expr: AffineExpr) -> Linear:
+        return linear(expr, tuple(self.ranges))
+
+    def _form(self, node: Expr, done: Mapping[int, Linear]) -> Linear:
+        match node:
+            case _ if id(node) in self._dims:
+                return self._linear(AffineDimExpr(self._dims[id(node)]))
             case Const(value=int() as value):
-                return AffineConstantExpr(int(value))
-            case Cast(a=a) if not is_float(expr.dtype) and not is_float(a.dtype):
-                ends = self.bounds(a)
-                fits = met(ends, of_dtype(expr.dtype)) == ends or ends == of_dtype(a.dtype)
-                return self.affine(a) if fits else AffineDimExpr(self.number(expr))
-            case Binary() if not is_float(expr.dtype):
-                a, b = self.affine(expr.a), self.affine(expr.b)
-                if expr.op in ("min", "max") and (chosen := self._chosen(expr.op, a, b)) is not None:
-                    return chosen
-                op = expr.op
-                if op in FLOORED and self._bounds(a)[0] >= 0:
-                    op = FLOORED[op]
-                form = affine_binary(op, a, b)
-                if form is not None and (op not in ("floordiv", "floormod") or isinstance(b, AffineConstantExpr)):
-                    return form
-                return AffineDimExpr(
-                    self.number(Binary(expr.op, self.simplified(a, expr.dtype), self.simplified(b, expr.dtype)))
-                )
+                return Linear((), int(value))
+            case Cast() if _is_whole(node):
+                ends = self._bounds(done[id(node.a)])
+                fits = met(ends, of_dtype(node.dtype)) == ends or ends == of_dtype(node.a.dtype)
+                return done[id(node.a)] if fits else self._linear(AffineDimExpr(self.number(node)))
+            case Binary() if _is_whole(node):
+                a, b = done[id(node.a)], done[id(node.b)]
+                form = self._binary(node.op, a, b, node.dtype)
+                if form is None:
+                    rest = Binary(node.op, self.written(a, node.dtype), self.written(b, node.dtype))
+                    ends = of_binary(node.op, self._bounds(a), self._bounds(b))
+                    form = self._linear(AffineDimExpr(self.number(rest, ends)))
+                return form
             case Select():
-                parts = [self.simplify(part) for part in children(expr)]
+                parts = [self.simplify(part) for part in children(node)]
                 if isinstance(parts[0], Const):
-                    return self.affine(parts[1] if parts[0].value else parts[2])
-                return AffineDimExpr(
-                    self.number(replace(expr, condition=parts[0], true_value=parts[1], false_value=parts[2]))
-                )
+                    return self.form(parts[1] if parts[0].value else parts[2])
+                same = replace(node, condition=parts[0], true_value=parts[1], false_value=parts[2])
+                return self._linear(AffineDimExpr(self.number(same)))
             case _:
-                return AffineDimExpr(self.number(expr))
+                return self._linear(AffineDimExpr(self.number(node)))
 
-    def _chosen(self, op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
-        low, high = self._bounds(a - b)
-        if low >= 0:
-            return b if op == "min" else a
-        if high <= 0:
-            return a if op == "min" else b
-        return None
+    def _binary(self, op: str, a: Linear, b: Linear, dtype: str) -> Linear | None:
+        """The form of an operator's result, None where it is an atom of its own."""
+        match op:
+            case "add" | "sub":
+                return recombined(a.plus(b, 1 if op == "add" else -1), tuple(self.ranges))
+            case "mul":
+                return self._product(a, b, dtype)
+            case "min" | "max":
+                low, high = self._bounds(a.plus(b, -1))
+                if low < 0 < high:
+                    return None
+                return b if (low >= 0) == (op == "min") else a
+            case _:
+                pass
+        op = FLOORED.get(op, op) if self._bounds(a)[0] >= 0 and self._bounds(b)[0] > 0 else op
+        if op in ("truncdiv", "div", "truncmod") and not b.terms and _divides(b, a):
+            op = FLOORED[op]
+        if op not in ("floordiv", "floormod"):
+            return None
+        if b.terms:
+            return self._by_product(op, a, b, dtype)
+        divisor = cast("int", b.constant)
+        if divisor < 1:
+            return None
+        return self._linear(a.expr // divisor if op == "floordiv" else a.expr % divisor)
 
-    def _bounds(self, expr: AffineExpr) -> Ends:
-        low, high = bounds(expr, self.ranges)
-        if any(self.ranges[dim][0] <= -FAR or self.ranges[dim][1] >= FAR for dim in expr.used_dims()):
-            return self._infinite(linear(expr, tuple(self.ranges)), cast(int, low), cast(int, high))
+    def _product(self, a: Linear, b: Linear, dtype: str) -> Linear | None:
+        if not a.terms or not b.terms:
+            return b.times(a.constant) if not a.terms else a.times(b.constant)
+        if len(a.terms) * len(b.terms) > _MOST:
+            return None
+        total = Linear((), 0)
+        for left, x in a.terms:
+            for right, y in b.terms:
+                factors = (*self.factors(left), *self.factors(right))
+                total = total.plus(self.product_of(factors, dtype), cast("int", x) * cast("int", y))
+        return total.plus(Linear(a.terms, 0), b.constant).plus(b, a.constant)
+
+    def _by_product(self, op: str, a: Linear, b: Linear, dtype: str) -> Linear | None:
+        """The quotient or the rest by a product of atoms, as far as the terms have its factors."""
+        if len(b.terms) != 1 or b.constant != 0 or b.terms[0][1] == 0:
+            return None
+        atom, number = b.terms[0][0], cast("int", b.terms[0][1])
+        wanted = Counter(self.factors(atom))
+        quotient, rest = Linear((), 0), Linear((), a.constant)
+        for left, c in a.terms:
+            factors = Counter(self.factors(left))
+            if wanted <= factors and cast("int", c) % number == 0:
+                quotient = quotient.plus(self.product_of(list((factors - wanted).elements()), dtype), c // number)
+            else:
+                rest = rest.plus(Linear(((left, c),), 0))
+        if not rest.terms and rest.constant == 0:
+            return quotient if op == "floordiv" else Linear((), 0)
+        if len(rest.terms) == len(a.terms):
+            return None
+        written = Binary(op, self.written(rest, dtype), self.written(b, dtype))
+        remaining = self._linear(AffineDimExpr(self.number(written)))
+        return quotient.plus(remaining) if op == "floordiv" else remaining
+
+    def _bounds(self, form: Linear) -> Ends:
+        low, high = linear_bounds(form, tuple(self.ranges))
+        used = {dim for atom, _ in form.terms for dim in atom.used_dims()}
+        if any(self.ranges[dim][0] <= -FAR or self.ranges[dim][1] >= FAR for dim in used):
+            return self._infinite(form, cast(int, low), cast(int, high))
         return cast(int, low), cast(int, high)
 
     def _infinite(self, form: Linear, low: int, high: int) -> Ends:
@@ -192,7 +299,7 @@ class Forms:
         if isinstance(expr, Compare):
             simple = self.simplify(expr)
             return (int(simple.value), int(simple.value)) if isinstance(simple, Const) else (0, 1)
-        return self._bounds(self.affine(expr))
+        return self._bounds(self.form(expr))
 
     def simplify(self, expr: Expr) -> Expr:
         """An equal expression: sums in one order, divisions resolved, comparisons decided, as far as ranges tell."""
@@ -207,10 +314,11 @@ class Forms:
             case _ if is_float(expr.dtype) or expr.dtype == "bool":
                 return expr
             case _:
-                return self.simplified(self.affine(expr), expr.dtype)
+                return self.written(self.form(expr), expr.dtype)
 
     def _compared(self, expr: Compare) -> Expr:
-        low, high = self._bounds(self.affine(expr.a) - self.affine(expr.b))
+        difference = self.form(expr.a).plus(self.form(expr.b), -1)
+        low, high = self._bounds(recombined(difference, tuple(self.ranges)))
         decided = {
             "lt": (high < 0, low >= 0),
             "le": (high <= 0, low > 0),
@@ -223,24 +331,48 @@ class Forms:
             return Const(decided[0], "bool")
         return Compare(expr.op, self.simplify(expr.a), self.simplify(expr.b))
 
-    def simplified(self, expr: AffineExpr, dtype: str) -> Expr:
-        """The expression of te that an affine one is, in its simplest form."""
-        return self.written(linear(expr, tuple(self.ranges)).expr, dtype)
+    def written(self, form: Linear, dtype: str) -> Expr:
+        """The expression of te that a form is: first what is added, then what is subtracted."""
+        constant_term = cast("int", form.constant)
+        terms = [(self._atom(atom, dtype), cast("int", c)) for atom, c in form.terms]
+        total: Expr | None = None
+        for atom, c in terms:
+            if c > 0:
+                term = language.binary("mul", atom, c)
+                total = term if total is None else language.binary("add", total, term)
+        if constant_term > 0:
+            total = constant(constant_term, dtype) if total is None else language.binary("add", total, constant_term)
+        for atom, c in terms:
+            if c < 0:
+                negative = language.binary("mul", atom, c if total is None else -c)
+                total = negative if total is None else language.binary("sub", total, negative)
+        if total is None:
+            return constant(constant_term, dtype)
+        return language.binary("sub", total, -constant_term) if constant_term < 0 else total
 
-    def written(self, expr: AffineExpr, dtype: str) -> Expr:
-        """The expression of te that an affine one is."""
+    def _atom(self, expr: AffineExpr, dtype: str) -> Expr:
         match expr:
-            case AffineConstantExpr():
-                return constant(expr.value, dtype)
             case AffineDimExpr():
                 return self.atoms[expr.position].astype(dtype)
-            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, rhs=AffineConstantExpr(value=value)) if value < 0:
-                return language.binary("sub", self.written(expr.lhs, dtype), -value)
-            case AffineBinaryOpExpr():
-                a, b = self.written(expr.lhs, dtype), self.written(expr.rhs, dtype)
-                return language.binary(_KINDS[expr.kind], a, b)
+            case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=divisor)):
+                inner = self.written(self._linear(expr.lhs), dtype)
+                return language.binary(_KINDS[expr.kind], inner, divisor)
             case _:
-                raise AssertionError(f"an expression of dims and numbers, got {expr}")
+                raise AssertionError(f"a dim, a quotient or a rest, got {expr}")
+
+
+def _is_whole(node: Binary | Cast) -> bool:
+    """Return whether an operator is on whole numbers."""
+    return (
+        not is_float(node.dtype)
+        and node.dtype != "bool"
+        and not any(is_float(part.dtype) or part.dtype == "bool" for part in children(node))
+    )
+
+
+def _divides(b: Linear, a: Linear) -> bool:
+    number = cast("int", b.constant)
+    return number > 0 and all(cast("int", c) % number == 0 for c in (a.constant, *(c for _, c in a.terms)))
 
 
 def _joined(op: str, a: Expr, b: Expr) -> Expr:

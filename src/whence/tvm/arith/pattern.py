@@ -22,7 +22,7 @@ def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var | Axis]) -> li
     """
     forms = Forms()
     value = integer(expr)
-    form = linear(forms.affine(value), tuple(forms.ranges))
+    form = forms.form(value)
     dims = [forms.number(var) for var in var_list]
     inside = {dim for dim in range(len(forms.atoms)) if _reads(forms.atoms[dim], var_list) and dim not in dims}
     coefficients = [form.coefficient(dim) for dim in dims]
@@ -34,7 +34,7 @@ def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var | Axis]) -> li
         form.constant,
     )
     numbers = [constant(cast(int, coefficient), value.dtype) for coefficient in coefficients]
-    return [*numbers, forms.written(rest.expr, value.dtype)]
+    return [*numbers, forms.written(rest, value.dtype)]
 
 
 def _reads(expr: Expr, variables: Sequence[Any]) -> bool:
@@ -49,7 +49,7 @@ def limits(condition: Expr, forms: Forms) -> Iterator[tuple[Expr, int, int]]:
             yield from limits(condition.b, forms)
         case Compare(op="lt" | "le" | "gt" | "ge" | "eq" as op):
             form = linear(
-                forms.affine(condition.a) - forms.affine(condition.b), tuple((-FAR, FAR) for _ in forms.atoms)
+                forms.form(condition.a).plus(forms.form(condition.b), -1).expr, tuple((-FAR, FAR) for _ in forms.atoms)
             )
             if len(form.terms) != 1 or not isinstance(form.terms[0][0], AffineDimExpr):
                 return
