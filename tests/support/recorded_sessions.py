@@ -14,12 +14,29 @@ from tflite_networks import mobilenet
 from whence.explorer.session.document import Session
 from whence.explorer.session.file import read, write
 
+_EXPORTS = Path(__file__).parents[1] / "exports"
+_RELAY = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 8, 12, 12), float32], %w: Tensor[(8, 8, 3, 3), float32], %d: Tensor[(10, 8), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], kernel_size=[3, 3]);
+  %1 = nn.relu(%0);
+  %2 = nn.conv2d(%1, %w, padding=[1, 1, 1, 1], kernel_size=[3, 3]);
+  %3 = nn.batch_flatten(nn.global_avg_pool2d(add(%2, %1)));
+  nn.softmax(nn.dense(%3, %d, units=10))
+}
+"""
 MODELS: dict[str, Callable[[], Any]] = {
     "twins": twins,
     "transformer": lambda: bert(layers=2, tokens=16, width=64, heads=4),
     "int8": lambda: mobilenet(32, 0.25, integers=True, stages=((1, 64), (2, 128)), classes=10),
+    "relay": lambda: _RELAY,
+    "quantised": lambda: _EXPORTS / "unet.qdq.onnx",
+    "trees": lambda: _EXPORTS / "ml" / "r_gbr.onnx",
+    "torch": lambda: _EXPORTS / "pytorch" / "cnn.pt2",
+    "loops": lambda: _EXPORTS / "pytorch" / "loops.pt2",
+    "jax": lambda: _EXPORTS / "jax" / "cnn.mlir",
 }
-"""A convolutional one with batch norms, one whose layers share kernels, and one of integers out of TFLite."""
+"""A convolutional one with batch norms, one whose layers share kernels, one of integers out of TFLite, a text, and
+exported ones: with QuantizeLinear, with trees, of PyTorch, the same with control flow, and of JAX."""
 
 
 def recorded(name: str) -> Session:
@@ -50,13 +67,20 @@ def _record(name: str) -> Session:
     from whence.exploring.measuring import Wishes
     from whence.exploring.record import record
 
-    model = MODELS[name]()
-    data, suffix = (model, "tflite") if isinstance(model, bytes) else (model.SerializeToString(), "onnx")
-    path = kept(f"{name}.{suffix}", lambda file: _write(file, data))
+    path = _path(name, MODELS[name]())
     session = record(path, wishes=Wishes(seconds=0.1, tensors=True))
     # As if it were called in the folder of the model, so that pictures are alike.
     session.made_by.command = f"whence explore {path.name}"
     return session
+
+
+def _path(name: str, model: Any) -> Path:
+    if isinstance(model, Path):
+        return model
+    if isinstance(model, str):
+        return kept(f"{name}.relay", lambda file: _write(file, model.encode()))
+    data, suffix = (model, "tflite") if isinstance(model, bytes) else (model.SerializeToString(), "onnx")
+    return kept(f"{name}.{suffix}", lambda file: _write(file, data))
 
 
 def _write(file: Path, data: bytes) -> None:

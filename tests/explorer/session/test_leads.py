@@ -56,6 +56,38 @@ def test_the_first_call_has_most_of_a_layer(name: str):
     assert several
 
 
+_OWN = {
+    "twins": {"Conv": "conv2d", "GlobalAveragePool": "pool"},
+    "transformer": {"MatMul": "dense|matmul", "Softmax": "softmax"},
+    "int8": {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "conv2d", "FULLY_CONNECTED": "dense"},
+    "relay": {"nn.conv2d": "conv2d", "nn.dense": "dense", "nn.softmax": "softmax"},
+    "quantised": {"Conv": "conv2d", "ConvTranspose": "conv2d", "MaxPool": "pool"},
+    "trees": {"TreeEnsembleRegressor": "tree"},
+    "torch": {"aten.conv2d.default": "conv2d", "aten.linear.default": "dense"},
+    "loops": {"aten.softmax.int": "softmax", "aten.max.default": "max", "aten.div.Tensor": "divide"},
+    "jax": {"convolution": "conv2d", "dot_general": "dense|matmul"},
+}
+"""Model -> operator of a layer -> a pattern of the names of kernels that compute it."""
+
+
+@pytest.mark.parametrize("name", _OWN)
+def test_layers_lead_to_the_kernel_that_computes_them(name: str):
+    session, wrong, several = recorded(name), list[object](), 0
+    layers = [row for row, kind in enumerate(session.layers.kind) if kind == "layer"]
+    for kind, pattern in _OWN[name].items():
+        rows = [row for row in layers if session.layers.type[row] == kind]
+        assert rows, kind
+        for row in rows:
+            calls = serving(session.leads, {row})
+            several += len(calls) > 1
+            names = [session.calls[call].name for call in calls]
+            if not names or not re.search(pattern, names[0]):
+                wrong.append((session.layers.name[row], names))
+    assert wrong == []
+    # Programs of the others have a call for each of these layers.
+    assert bool(several) is (name not in ("relay", "loops"))
+
+
 def test_products_lead_to_their_own_kernels_without_times():
     """By estimated work: the kernels of dense layers, where others reshape what these read and write."""
     session = recorded("transformer")
