@@ -133,7 +133,7 @@ export function firstPanes(app, width) {
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
   /** @type {Pane[]} */
   const panes = [];
-  const program = app.state.get("program");
+  const program = programOf(app);
   const start = { ...nothing, stage: app.model.lastStage("tir", heaviestKernel(app)) };
   const call = heaviestCall(app.model, heaviestKernel(app));
   for (const level of wanted) {
@@ -146,12 +146,20 @@ export function firstPanes(app, width) {
   return panes.length > 0 ? panes : [{ ...nothing, id: 1 }];
 }
 
+/** The program that is chosen, or, where an interpreter runs that, the first with most calls of those that it runs. @param {App} app */
+function programOf({ model, state }) {
+  const counts = model.document.programs.map((_, number) => programCalls(model, number).length);
+  const chosen = state.get("program");
+  return counts[chosen] ? chosen : Math.max(0, counts.indexOf(Math.max(...counts)));
+}
+
 /**
  * The kernel whose calls do most, by time where that was measured, else by operations.
  * @param {App} app
  */
-function heaviestKernel({ model, state }) {
-  const program = state.get("program");
+function heaviestKernel(app) {
+  const { model } = app;
+  const program = programOf(app);
   const { calls, times } = model.document;
   const seconds = times.find((run) => run.program === program)?.calls;
   const weights = new Map();

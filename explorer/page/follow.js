@@ -1,7 +1,7 @@
 // Panes follow a new pin to its kernel, and another program.
 
 import { paneOfLevel } from "whence/picker";
-import { callOf } from "whence/navigate";
+import { callOf, lineOf } from "whence/navigate";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Mark} Mark */
@@ -37,7 +37,7 @@ export function followProgram(app) {
 }
 
 /**
- * Have panes of kernels show the call that a pin leads to.
+ * Have panes of kernels show the call that a pin leads to, and those of another program without its layers that call's.
  * @param {App} app
  * @param {Mark} pin
  * @param {Mark | null} other whose panes stay
@@ -47,8 +47,15 @@ function follow({ model, state }, pin, other) {
   const kernel = model.document.calls[call]?.kernel ?? -1;
   if (kernel < 0) return;
   const panes = state.get("panes").map((pane) => {
-    const shown = pane.stage < 0 ? -1 : model.stageRow(pane.stage).kernel;
-    if (shown < 0 || (other && model.valuesMeeting(pane.stage, other.rows, pane.call).length > 0)) return pane;
+    if (pane.stage < 0 || (other && model.valuesMeeting(pane.stage, other.rows, pane.call).length > 0)) return pane;
+    const { level, name, program, kernel: shown } = model.stageRow(pane.stage);
+    if (shown < 0) {
+      const own = model.document.calls[call]?.program ?? program;
+      if (program < 0 || program === own || lineOf(model, pin, pane.stage, -1) >= 0) return pane;
+      const stages = model.stagesOf(level, -1, own);
+      const stage = stages.find((number) => model.stageRow(number).name === name) ?? stages.at(-1) ?? -1;
+      return stage < 0 ? pane : { ...pane, stage, top: 0 };
+    }
     const only = model.callsOf(kernel).length > 1 ? call : -1;
     if (shown === kernel) return pane.call === only || pane.stage === pin.at?.stage ? pane : { ...pane, call: only };
     const stage = model.lastStage(pane.level, kernel);

@@ -15,6 +15,9 @@ const HEATS = [
   ["change", "heat: change"],
 ];
 
+/** The most letters that a program's sizes may have in its label. */
+const LABEL = 48;
+
 /** @param {App} app @param {HTMLElement} element */
 export function showHeader(app, element) {
   const { model, state } = app;
@@ -29,9 +32,7 @@ export function showHeader(app, element) {
       hidden: programs.length < 2,
       onchange: () => state.set({ program: Number(programList.value) }),
     },
-    ...programs.map((program, number) =>
-      h("option", { value: number }, program.about ? `${program.name}: ${program.about}` : program.name),
-    ),
+    ...programs.map((program, number) => h("option", { value: number, title: program.about }, labelOf(program))),
   );
   const heat = h(
     "select",
@@ -86,11 +87,17 @@ export function showHeader(app, element) {
     facts.title = `${app.actions.get("about").title} (${app.actions.get("about").key})`;
     if (made.notes.length > 0) facts.append(" · ", count(made.notes.length, "note"));
     programList.value = String(program);
+    programList.title = programs[program]?.about ?? "";
     heat.value = state.get("heat");
     legend.hidden = heat.value !== "change";
   }
   state.on(["program", "heat"], update);
   update();
+}
+
+/** Return the name of a program with its sizes, or where a sentence says more, with its kind. @param {import("whence/document").Program} program */
+export function labelOf({ name, kind, about }) {
+  return about ? `${name}: ${about.length > LABEL ? kind : about}` : name;
 }
 
 /**
