@@ -87,28 +87,43 @@ class RecordLog:
         ablation: Mapping[str, float] | None = None,
         context: Mapping[str, object] | None = None,
     ) -> Record:
-        return Record(
-            kind=kind,
-            workload=task.workload,
-            space=task.space.key,
-            machine=self._machine,
-            facts=self._target.hardware.facts,
-            compiler=self._compiler,
-            decisions=dict(decisions),
-            ratio=score.ratio,
-            interval=(score.low, score.high),
-            default_seconds=score.default_seconds,
-            costs=(score.seconds,),
-            protocol=dict(protocol),
-            context=dict(context or {}),
-            seed=self._seed,
-            layers=tuple(dict.fromkeys(name for layers in task.layers for name in layers)),
-            ablation=dict(ablation or {}),
-            target=target_text(self._target),
-            task=task.name,
-            args=tuple(task.arguments),
-            timestamp=time.time(),
-        )
+        return record_of_score(kind, task, decisions, protocol, score, self._target, self._seed, ablation, context)
+
+
+def record_of_score(
+    kind: Kind,
+    task: Task,
+    decisions: Mapping[str, int],
+    protocol: Mapping[str, object],
+    score: Score,
+    target: Target,
+    seed: int = 0,
+    ablation: Mapping[str, float] | None = None,
+    context: Mapping[str, object] | None = None,
+) -> Record:
+    """The record of what was measured now, with this compiler, on the machine of a target."""
+    return Record(
+        kind=kind,
+        workload=task.workload,
+        space=task.space.key,
+        machine=machine_key(target.hardware, target),
+        facts=target.hardware.facts,
+        compiler=compiler_key(),
+        decisions=dict(decisions),
+        ratio=score.ratio,
+        interval=(score.low, score.high),
+        default_seconds=score.default_seconds,
+        costs=(score.seconds,),
+        protocol=dict(protocol),
+        context=dict(context or {}),
+        seed=seed,
+        layers=tuple(dict.fromkeys(name for layers in task.layers for name in layers)),
+        ablation=dict(ablation or {}),
+        target=target_text(target),
+        task=task.name,
+        args=tuple(task.arguments),
+        timestamp=time.time(),
+    )
 
 
 def rates_of(value: object) -> Rates | None:

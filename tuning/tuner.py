@@ -172,12 +172,12 @@ class Tuner:
                 tell=heard,
             )
             results[at] = replace(result, outcome=outcome)
-            self.log.decided(results[at], asdict(self._protocol(result.task, DUEL_PAIRS)))
+            self.log.decided(results[at], asdict(self.protocol(result.task, DUEL_PAIRS)))
         return results
 
     def measure(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:
         """Measure candidates beside the default; those that were measured before are looked up."""
-        protocol = self._protocol(task, pairs)
+        protocol = self.protocol(task, pairs)
         way = asdict(protocol)
         scores: list[Score | Failed | None] = [self.log.known(task, decisions, way) for decisions in decided]
         new = [number for number, score in enumerate(scores) if score is None]
@@ -204,10 +204,19 @@ class Tuner:
                 self.log.measured(task, decided[number], way, score)
         return [score for score in scores if score is not None]
 
+    def measure_default(self, task: Task) -> Score | None:
+        """Measure the default of a task alone; None where that fails."""
+        for _, outcomes in self.pool.measure(
+            [self._job(task, [default_code(task)], self.protocol(task, _DEFAULT_PAIRS))]
+        ):
+            if isinstance(outcome := outcomes[0], Measured):
+                return _even(outcome)
+        return None
+
     def _defaults(self, tasks: Sequence[Task], start: float) -> list[Result]:
         """Measure the defaults, the longest first; which are worth a search, and if not, why."""
         seconds: dict[int, float] = {}
-        ways = [self._protocol(task, _DEFAULT_PAIRS) for task in tasks]
+        ways = [self.protocol(task, _DEFAULT_PAIRS) for task in tasks]
         bounds = [task.bound(self.rates, self._model_bytes) for task in tasks]
         new: list[int] = []
         for number, (task, way) in enumerate(zip(tasks, ways, strict=True)):
@@ -225,8 +234,8 @@ class Tuner:
             for position, outcomes in self.pool.measure(jobs):
                 if isinstance(outcome := outcomes[0], Measured):
                     number = part[position]
-                    seconds[number] = took = min(outcome.default_seconds, outcome.seconds)
-                    score = Score(1.0, 1.0, 1.0, took, took)
+                    score = _even(outcome)
+                    seconds[number] = score.seconds
                     self.log.default(tasks[number], asdict(ways[number]), score, self.rates)
             if late := until is not None and time.monotonic() > until:
                 break
@@ -250,7 +259,8 @@ class Tuner:
             return 0.0
         return result.share * max(0.0, 1 - result.bound / result.default_seconds)
 
-    def _protocol(self, task: Task, pairs: int) -> Protocol:
+    def protocol(self, task: Task, pairs: int) -> Protocol:
+        """Return the way to measure a task's candidates in so many alternations."""
         # A run has read so much since the last call of this kernel: its weights are as far away as that.
         rotate = min(self._model_bytes, 2 * task.target.hardware.l3) if task.weights else 0
         threads = self.settings.threads
@@ -267,6 +277,12 @@ class Tuner:
             protocol=protocol,
             machine=self.machine,
         )
+
+
+def _even(measured: Measured) -> Score:
+    """The figures of the default, measured beside itself."""
+    took = min(measured.default_seconds, measured.seconds)
+    return Score(1.0, 1.0, 1.0, took, took)
 
 
 def score_of(measured: Measured) -> Score:

@@ -89,7 +89,7 @@ def test_an_own_parser_and_graph_decide_what_is_drawn():
     texts: list[str] = []
     relay_viz.RelayVisualizer(network(), {}, relay_viz.TermPlotter(texts.append), Short()).render()
     assert "--V x" in texts[0]
-    assert "Var(" not in texts[0]
+    assert "-Var(" not in texts[0]
 
 
 def test_an_expression_is_evaluated_at_once():

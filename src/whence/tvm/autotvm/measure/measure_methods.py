@@ -24,7 +24,7 @@ from whence.tuning.jobs import Code, Failed, Job, Measured, Protocol
 from whence.tuning.local_pool import LocalPool
 from whence.tuning.machines import machine_here
 
-_ERRORS = {
+ERRORS: dict[str, MeasureErrorNo] = {
     "wrong": MeasureErrorNo.WRONG_ANSWER,
     "crash": MeasureErrorNo.RUNTIME_DEVICE,
     "hang": MeasureErrorNo.RUN_TIMEOUT,
@@ -112,12 +112,17 @@ class LocalRunner(Runner):
         start, outcomes = time.monotonic(), dict[int, Measured | Failed]()
         codes = [(number, built.code) for number, built in enumerate(build_results) if isinstance(built.code, Code)]
         if codes:
-            if self._pool is None:
-                self._pool = LocalPool()
-            for _, results in self._pool.measure([self._job([code for _, code in codes])]):
+            for _, results in self.pool.measure([self._job([code for _, code in codes])]):
                 outcomes = dict(zip((number for number, _ in codes), results, strict=True))
         seconds = (time.monotonic() - start) / max(len(codes), 1)
         return [self._result(built, outcomes.get(number), seconds) for number, built in enumerate(build_results)]
+
+    @property
+    def pool(self) -> LocalPool:
+        """The processes that measure."""
+        if self._pool is None:
+            self._pool = LocalPool()
+        return self._pool
 
     def close(self) -> None:
         """End the processes that measure."""
@@ -131,7 +136,7 @@ class LocalRunner(Runner):
             case Measured() as measured:
                 return MeasureResult((measured.seconds,), int(MeasureErrorNo.NO_ERROR), taken, time.time())
             case Failed(kind, why):
-                error = _ERRORS[kind] if outcome is not None else built.error_no
+                error = ERRORS[kind] if outcome is not None else built.error_no
                 return MeasureResult((why,), int(error), taken, time.time())
             case _:
                 return MeasureResult(("not measured",), int(MeasureErrorNo.UNKNOWN_ERROR), taken, time.time())

@@ -1,4 +1,6 @@
-from ..record import ApplyHistoryBest as ApplyHistoryBest
+from whence.autotvm.measure.kernels import extract_from_program as extract_from_program
+from whence.autotvm.record import ApplyHistoryBest as ApplyHistoryBest
+
 from . import dispatcher as dispatcher
 from . import space as space
 from . import task as task

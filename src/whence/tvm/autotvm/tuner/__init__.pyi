@@ -1,4 +1,5 @@
-from .. import callback as callback
+from whence.autotvm import callback as callback
+
 from . import ga_tuner as ga_tuner
 from . import index_based_tuner as index_based_tuner
 from . import tuner as tuner

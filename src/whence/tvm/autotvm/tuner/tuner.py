@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from whence.autotvm.callback import SCALES, Callback
+from whence.autotvm.measure.kernels import KernelTask
 from whence.autotvm.measure.measure import MeasureInput, MeasureResult, create_measure_batch
+from whence.autotvm.measure.measure_methods import LocalRunner
 from whence.autotvm.task.space import ConfigEntity
 from whence.autotvm.task.task import Task
 from whence.support.doors import door
@@ -55,22 +57,31 @@ class Tuner:
     ) -> None:
         """Measure up to `n_trial` configurations; the best is `best_config` then.
 
-        early_stopping: ends after so many trials without a better one. callbacks: called with this tuner, candidates
-        and results after each batch. si_prefix: of the speeds in the log `autotvm`. Raises PipelineError for an unknown
-        prefix, and where so many candidates failed that the task or the machine is bad (`set_error_threshold`).
+        Of a kernel of a model, the best one meets the default at the end, and callbacks get the winner: it decides
+        when logs are applied. early_stopping: ends after so many trials without a better one. callbacks: called with
+        this tuner, candidates and results after each batch. si_prefix: of the speeds in the log `autotvm`. Raises
+        PipelineError for an unknown prefix, and where so many candidates failed that the task or the machine is bad
+        (`set_error_threshold`).
         """
         if si_prefix not in SCALES:
             raise PipelineError(expectation("tune", f"si_prefix among {', '.join(SCALES)}", repr(si_prefix)))
         scale, runner, callbacks = SCALES[si_prefix], measure_option["runner"], list(callbacks)
-        measure_batch = create_measure_batch(self.task, measure_option)
+        kernel = self.task if isinstance(self.task, KernelTask) and isinstance(runner, LocalRunner) else None
+        measure_batch, size = None, measure_option["builder"].n_parallel
+        if kernel is None:
+            measure_batch = create_measure_batch(self.task, measure_option)
         trials, errors, limit = 0, 0, early_stopping or n_trial
         try:
             while trials < n_trial and (self._proposed or self.has_next()):
-                configs = self._batch(min(vars(measure_batch)["n_parallel"], n_trial - trials))
+                configs = self._batch(min(size, n_trial - trials))
                 if not configs:
                     break
                 inputs = [MeasureInput(self.task.target, self.task, config) for config in configs]
-                results = measure_batch(inputs)
+                if kernel is not None:
+                    inputs, results = map(list, zip(*kernel.measure(runner, inputs), strict=True))
+                else:
+                    assert measure_batch is not None
+                    results = measure_batch(inputs)
                 for position, (inp, result) in enumerate(zip(inputs, results, strict=True), trials + 1):
                     flops = 0.0 if result.error_no else self.task.flop * len(result.costs) / sum(result.costs)
                     errors = errors + 1 if result.error_no else 0
@@ -90,6 +101,10 @@ class Tuner:
                 if errors > self.error_ct_threshold:
                     reason = str(results[-1].costs[0])
                     raise PipelineError(expectation("tune", "candidates that run", f"{errors} failures, {reason}"))
+            if kernel is not None and trials:
+                winner, result = kernel.decide(runner, self.best_config)
+                for callback in callbacks:
+                    callback(self, [winner], [result])
         finally:
             getattr(runner, "close", lambda: None)()
 

@@ -10,6 +10,7 @@ from whence.autotvm.measure.measure import MeasureInput, MeasureResult
 from whence.autotvm.task.space import ConfigEntity
 from whence.autotvm.task.task import Task
 from whence.autotvm.tuner.tuner import Tuner
+from whence.lowering.relay_to_te.cost import Rates
 from whence.support.errors import PipelineError, expectation
 from whence.tuning.search import Proposals
 
@@ -41,7 +42,8 @@ class XGBTuner(Tuner):
         points = self.space.space.points()
         self._points = [self.space.index_of(points.decisions(point)) for point in range(len(points))]
         self._numbers = {index: point for point, index in enumerate(self._points)}
-        self._proposals = Proposals(points, np.zeros(len(points)), np.random.default_rng(0))
+        costs = points.costs(Rates.of(task.target.hardware, 1)) if task.target is not None else np.zeros(len(points))
+        self._proposals = Proposals(points, costs, np.random.default_rng(0))
         self._plan = [0]
         self._first: float | None = None
         """Seconds of the first configuration that ran, beside which others are."""
