@@ -11,6 +11,7 @@ from . import onnxruntime as onnxruntime
 from . import parser as parser
 from . import relay as relay
 from . import runtime as runtime
+from . import script as script
 from . import support as support
 from . import target as target
 from . import te as te

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -30,14 +31,14 @@ from .walks import operands_first
 
 _LONGEST = 4000
 """Letters of an expression: one that uses another twice, as often as it is deep, has more than there are."""
-_ATOM, _UNARY, _PRODUCT, _SUM, _COMPARED, _NOT, _AND, _OR = range(8)
+ATOM, UNARY, PRODUCT, SUM, COMPARED, NOT, AND, OR = range(8)
 """How tightly Python binds: what binds less than its surroundings is put in parentheses."""
 _INFIX = {
-    "mul": ("*", _PRODUCT),
-    "floordiv": ("//", _PRODUCT),
-    "floormod": ("%", _PRODUCT),
-    "add": ("+", _SUM),
-    "sub": ("-", _SUM),
+    "mul": ("*", PRODUCT),
+    "floordiv": ("//", PRODUCT),
+    "floormod": ("%", PRODUCT),
+    "add": ("+", SUM),
+    "sub": ("-", SUM),
 }
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _NAMES = {
@@ -51,7 +52,7 @@ _NAMES = {
     "truncmod": "truncmod",
 }
 """Names of functions that differ from those of the operators."""
-_Text = tuple[str, int]
+Spelling = tuple[str, int]
 
 
 @write_with
@@ -59,27 +60,27 @@ def text(root: Expr) -> str:
     """Return the text of an expression; of one that is longer than some pages, only the outer parts."""
     if isinstance(root, Axis):
         return f"iter_var({root.name}, range(min={root.start}, ext={root.extent}))"
-    texts: dict[int, _Text] = {}
+    texts: dict[int, Spelling] = {}
     for node in operands_first([root], texts):
-        own, level = _text(node, [texts[id(child)] for child in children(node)])
-        texts[id(node)] = (own, level) if len(own) <= _LONGEST else ("..", _ATOM)
+        own, level = spell(node, [texts[id(child)] for child in children(node)])
+        texts[id(node)] = (own, level) if len(own) <= _LONGEST else ("..", ATOM)
     return texts[id(root)][0]
 
 
-def _text(node: Expr, parts: list[_Text]) -> _Text:
-    """The text of a node of those of its children."""
+def spell(node: Expr, parts: Sequence[Spelling]) -> Spelling:
+    """Return the text of a node of those of its children, and how tightly it binds."""
     words = [part for part, _ in parts]
     match node:
         case Axis() | Var():
-            return node.name, _ATOM
+            return node.name, ATOM
         case Const():
             return _number(node)
         case SizeNumber():
-            return str(node.value), _ATOM if str(node.value).isidentifier() else _SUM
+            return str(node.value), ATOM if str(node.value).isidentifier() else SUM
         case Binary(op="and" | "or" as op) if node.dtype == BOOL:
-            return _infix(op, parts, _AND if op == "and" else _OR)
+            return _infix(op, parts, AND if op == "and" else OR)
         case Binary(op="div") if is_float(node.dtype):
-            return _infix("/", parts, _PRODUCT)
+            return _infix("/", parts, PRODUCT)
         case Binary() if node.op in _INFIX:
             return _infix(_INFIX[node.op][0], parts, _INFIX[node.op][1])
         case Binary(op="xor", b=Const(value=-1)):
@@ -87,9 +88,9 @@ def _text(node: Expr, parts: list[_Text]) -> _Text:
         case Binary():
             return _call(_NAMES.get(node.op, node.op), words)
         case Compare():
-            return _infix(_COMPARISONS[node.op], parts, _COMPARED)
+            return _infix(_COMPARISONS[node.op], parts, COMPARED)
         case Not():
-            return f"not {_within(parts[0], _NOT)}", _NOT
+            return f"not {within(parts[0], NOT)}", NOT
         case Select():
             return _call("if_then_else" if node.guarded else "Select", words)
         case Cast():
@@ -97,7 +98,7 @@ def _text(node: Expr, parts: list[_Text]) -> _Text:
         case Reinterpret():
             return _call("reinterpret", [f'"{node.dtype}"', *words])
         case Call(name="negative"):
-            return f"-{_within(parts[0], _UNARY)}", _UNARY
+            return f"-{within(parts[0], UNARY)}", UNARY
         case Call():
             return _call("fabs" if node.name == "abs" and is_float(node.dtype) else node.name, words)
         case CallExtern():
@@ -106,31 +107,31 @@ def _text(node: Expr, parts: list[_Text]) -> _Text:
             return _call(node.op if isinstance(node.op, str) else node.op.name.rpartition(".")[2], words)
         case Read():
             outside = "" if node.otherwise is None else f", otherwise={_number(node.otherwise)[0]}"
-            return f"{node.tensor.name}[{', '.join(words) or '()'}{outside}]", _ATOM
+            return f"{node.tensor.name}[{', '.join(words) or '()'}{outside}]", ATOM
         case Reduce():
             axes = ", ".join(axis.name for axis in node.axes)
             return _call(node.combiner.name if node.combiner is not None else node.reducer, [*words, f"axis=[{axes}]"])
         case _:
-            return type(node).__name__, _ATOM
+            return type(node).__name__, ATOM
 
 
-def _infix(symbol: str, parts: list[_Text], level: int) -> _Text:
+def _infix(symbol: str, parts: Sequence[Spelling], level: int) -> Spelling:
     """Operators of one level group from the left."""
-    return f"{_within(parts[0], level)} {symbol} {_within(parts[1], level - 1)}", level
+    return f"{within(parts[0], level)} {symbol} {within(parts[1], level - 1)}", level
 
 
-def _within(part: _Text, level: int) -> str:
+def within(part: Spelling, level: int) -> str:
     return part[0] if part[1] <= level else f"({part[0]})"
 
 
-def _call(name: str, words: list[str]) -> _Text:
-    return f"T.{name}({', '.join(words)})", _ATOM
+def _call(name: str, words: list[str]) -> Spelling:
+    return f"T.{name}({', '.join(words)})", ATOM
 
 
-def _number(node: Const) -> _Text:
+def _number(node: Const) -> Spelling:
     value: Any = node.value
     if node.dtype == INT:
-        return str(value), _ATOM if value >= 0 else _UNARY
+        return str(value), ATOM if value >= 0 else UNARY
     if is_float(node.dtype):
         value = f'"{value}"' if not isfinite(value) else f"{value:.17g}" if value != int(value) else str(int(value))
-    return f"T.{node.dtype}({value})", _ATOM
+    return f"T.{node.dtype}({value})", ATOM

@@ -12,6 +12,7 @@ import whence
 from whence import relay, te, tir
 from whence.dialects.tir import ForOp, LoadOp, PrimFuncOp, StoreOp
 from whence.kernels import build_prim_func
+from whence.kernels.building import parsed_prim_func
 from whence.lowering.kernel.record import Kernel
 from whence.relay.testing import mobilenet
 from whence.support.errors import ScheduleError
@@ -24,12 +25,6 @@ def again(op: PrimFuncOp) -> PrimFunc:
     """The function of the statements that stand for an op."""
     func = PrimFunc.of(op)
     return func.with_body(func.body)
-
-
-def of_text(text: str) -> PrimFuncOp:
-    from whence.kernels.building import _only, _parsed  # pyright: ignore[reportPrivateUsage]
-
-    return _only(_parsed(text))
 
 
 def outputs(op: PrimFuncOp) -> list[bytes]:
@@ -97,7 +92,7 @@ def test_kernels_of_a_network_are_as_their_statements() -> None:
     assert len(kernels) > 20
     for kernel in kernels[::4]:
         assert isinstance(kernel, Kernel)
-        check(of_text(kernel.tir))
+        check(parsed_prim_func(kernel.tir))
 
 
 def test_open_sizes_are_variables() -> None:
@@ -112,7 +107,7 @@ def test_open_sizes_are_variables() -> None:
 
 
 def test_a_value_gets_a_name_where_its_buffer_is_written_first() -> None:
-    op = of_text(
+    op = parsed_prim_func(
         """
         tir.prim_func @swap(%x: !tir.buffer<2xi32>, %y: !tir.buffer<2xi32>) outputs 2 {
           tir.for %i in 2 {
@@ -133,7 +128,7 @@ def test_a_value_gets_a_name_where_its_buffer_is_written_first() -> None:
 
 
 def test_conditions_are_those_of_the_source() -> None:
-    op = of_text(
+    op = parsed_prim_func(
         """
         tir.prim_func @f(%x: !tir.buffer<100xi32>) outputs 1 {
           tir.for %i in 13 {
@@ -157,7 +152,7 @@ def test_conditions_are_those_of_the_source() -> None:
 
 
 def test_what_no_statement_stands_for_is_refused() -> None:
-    op = of_text(
+    op = parsed_prim_func(
         """
         tir.prim_func @f(%x: !tir.buffer<8xf32>, %y: !tir.buffer<8xf32>) outputs 1 {
           tir.for %i in 8 {

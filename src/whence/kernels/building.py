@@ -250,17 +250,18 @@ def build_prim_func(
     Raises FrontendError for malformed text, VerifyException for a broken rule of the dialect.
     """
     if not isinstance(func, PrimFuncOp):
-        func = _only(_parsed(func) if isinstance(func, str) else func.module)
+        func = parsed_prim_func(func) if isinstance(func, str) else _only(func.module)
     func.verify()
     return Function(func.clone(), _target(target), threads)
 
 
-def _parsed(text: str) -> ModuleOp:
+def parsed_prim_func(text: str) -> PrimFuncOp:
+    """Return the kernel of a text; raises FrontendError for malformed text, PipelineError if it has not one kernel."""
     context = Context()
     for dialect in (Builtin, Tir, Arith, Math, Vector):
         context.load_dialect(dialect)
     try:
-        return LocatedParser(context, text, "<text>").parse_module()
+        return _only(LocatedParser(context, text, "<text>").parse_module())
     except ParseError as error:
         raise FrontendError(f"build_prim_func: {one_line(error)}") from error
 

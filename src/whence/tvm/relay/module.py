@@ -258,9 +258,14 @@ class IRModule:
         relay = [pretty_print(self.typed())] if self.program.functions or self.program.types else []
         return "\n\n".join([*relay, *map(str, prim_funcs(self.module))])
 
-    def script(self) -> str:
-        """Return the text of the functions."""
-        return str(self)
+    def script(self, version: str = "0.27") -> str:
+        """Return the text of the functions: relay's, and kernels as TVMScript; errors as `PrimFunc.script`."""
+        relay = [self.astext()] if self.program.functions or self.program.types else []
+        return "\n\n".join([*relay, *(kernel.script(version) for kernel in self.kernels.values())])
+
+    def show(self, version: str = "0.27") -> None:
+        """Print `script()`."""
+        print(self.script(version))
 
 
 def _is_global(key: object) -> bool:

@@ -15,6 +15,7 @@ from whence.te.language.expr import Expr, Var
 from whence.te.language.statement_ops import attributes_of, emit
 from whence.te.language.statements import Buffer, Stmt
 from whence.te.language.walks import walk
+from whence.tir.script_text import VERSIONS, function_text
 from whence.tir.view import notes_of, view
 
 _SYMBOL = "global_symbol"
@@ -147,11 +148,24 @@ class PrimFunc:
         """Return an attribute; None for a missing one."""
         return self.attrs.get(key)
 
-    def script(self) -> str:
+    def script(self, version: str = VERSIONS[0]) -> str:
+        """The function as TVMScript, in the spelling of TVM 0.27 or 0.14.
+
+        Raises ScheduleError for what that cannot say, with its location.
+        """
+        like = self.op
+        attrs = {"tir.noalias": True, "num_outputs": like.outputs.value.data, **self.attrs}
+        name = str(attrs.pop(_SYMBOL, "main"))
+        shown = {key: value for key, value in attrs.items() if isinstance(value, bool | int | float | str)}
+        return function_text(name, self.buffers, like.size_names, self.body, shown, version)
+
+    def show(self, version: str = VERSIONS[0]) -> None:
+        """Print the function as TVMScript."""
+        print(self.script(version))
+
+    def __str__(self) -> str:
         """The text of the op."""
         return str(self.op)
-
-    __str__ = script
 
 
 def _held(attrs: Mapping[str, Any]) -> dict[str, Attribute]:

@@ -118,7 +118,7 @@ class _Viewer:
     def __init__(self, func: tir.PrimFuncOp):
         self.values: dict[SSAValue, Expr] = {}
         self.buffers: dict[SSAValue, Buffer] = {}
-        self.sizes = [Var(name, "int64") for name in func.size_names]
+        self.sizes = [Var(name, INT) for name in func.size_names]
         self.named = named_values(func)
 
     # Statements
@@ -237,7 +237,7 @@ class _Viewer:
                 return Call(_FUNCTIONS[kind], self.values[op.operands[0]])
             case _ if op.name in _JOINTS:
                 return Joint(dtype, _JOINTS[op.name], tuple(self.values[part] for part in op.operands))
-            case _ if len(op.operands) == 2 and isinstance(op.operands[1], SSAValue) and op.operands[1] in self.values:
+            case _ if len(op.operands) == 2 and all(operand in self.values for operand in op.operands):
                 return self._or_copy(self._binary(op), op)
             case _:
                 return self._copied(op)
@@ -257,9 +257,10 @@ class _Viewer:
         return None if name is None else Binary(name, a, b)
 
     def _comparison(self, op: arith.CmpiOp | arith.CmpfOp) -> Expr | None:
+        a, b = self.values[op.lhs], self.values[op.rhs]
         if isinstance(op.lhs.type, IndexType):
-            return None
-        a, b = _alike(self.values[op.lhs], self.values[op.rhs])
+            a, b = a.astype("int64"), b.astype("int64")
+        a, b = _alike(a, b)
         words = arith.CMPF_COMPARISON_OPERATIONS if isinstance(op, arith.CmpfOp) else arith.CMPI_COMPARISON_OPERATIONS
         word = words[op.predicate.value.data]
         for name, (of_floats, of_signed, of_unsigned) in PREDICATES.items():
@@ -327,9 +328,11 @@ class _Viewer:
             case AffineBinaryOpExpr(kind, lhs, rhs):
                 a = self._affine(lhs, operands)
                 if kind is AffineBinaryOpKind.Add:
-                    factor, rest = _factor(rhs)
-                    if factor < 0:
-                        return binary("sub", a, binary("mul", self._affine(rest, operands), -factor))
+                    for one, other in ((rhs, a), (lhs, None)):
+                        factor, rest = _factor(one)
+                        if factor < 0:
+                            kept = self._affine(rhs, operands) if other is None else other
+                            return binary("sub", kept, binary("mul", self._affine(rest, operands), -factor))
                 return binary(_AFFINE[kind], a, self._affine(rhs, operands))
             case _:
                 fail(f"tir: expected an affine index, got {expr}")

@@ -1,0 +1,377 @@
+"""TVMScript of kernels: the text that TVM 0.27 reads, or with `version="0.14"` that of TVM 0.14.
+
+Printed are the statements that stand for a function (`view.py`), of any stage: after all passes its vectors, masks and
+shuffles, too, by the spellings of `script_vectors.py`, bit for bit. What has none is refused, never approximated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from whence.support.dtypes import BOOL, fail, is_float
+from whence.te.language.expr import (
+    Axis,
+    Binary,
+    Call,
+    CallExtern,
+    Cast,
+    Const,
+    Expr,
+    Joint,
+    Read,
+    Select,
+    Var,
+    children,
+)
+from whence.te.language.statements import (
+    Allocate,
+    AllocateConst,
+    AssertStmt,
+    Buffer,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+)
+from whence.te.language.text import ATOM, spell
+from whence.te.language.walks import operands_first
+from whence.tir.script_vectors import Operand, Spelling, elements_of, exactly, spelled, stored
+
+VERSIONS = ("0.27", "0.14")
+_HEADS = {"0.27": ("tirx", "@T.prim_func(s_tir=True)"), "0.14": ("tir", "@T.prim_func")}
+_LOOPS = {ForKind.PARALLEL: "parallel", ForKind.VECTORIZED: "vectorized", ForKind.UNROLLED: "unroll"}
+_TAKEN = frozenset(
+    "T I R False None True and as assert break class continue def del elif else except finally for from "
+    "global if import in is lambda nonlocal not or pass raise return try while with yield".split()
+)
+"""Names that a variable may not have."""
+_KEPT = (Var, Axis, Const)
+"""What is written wherever it is used."""
+
+
+def function_text(
+    name: str,
+    buffers: Sequence[Buffer],
+    sizes: Sequence[str],
+    body: Stmt,
+    attrs: Mapping[str, Any],
+    version: str = VERSIONS[0],
+) -> str:
+    """Return the text of a function of statements.
+
+    sizes: the names of its sizes in the order of a call. Raises ScheduleError for another version, and for an op
+    without a spelling, with its location.
+    """
+    if version not in VERSIONS:
+        fail(f"script: expected a version among {', '.join(VERSIONS)}, got {version!r}")
+    return _Printer(version).function(name, buffers, sizes, body, attrs)
+
+
+def statement_text(stmt: Stmt) -> str:
+    """Return the text of a statement, whose free variables have their names."""
+    printer = _Printer(VERSIONS[0])
+    printer.statement(stmt)
+    return "\n".join(printer.lines)
+
+
+class _Printer:
+    """The lines so far, and the names of what they name."""
+
+    def __init__(self, version: str):
+        self.version = version
+        self.lines: list[str] = []
+        self.depth = 0
+        self.names: dict[int, str] = {}
+        self.used = set(_TAKEN)
+        self.flat: dict[int, str] = {}
+        """The names of views of buffers as rows of elements."""
+        self.named: dict[int, str] = {}
+        """Values of the statement that is written that have a name."""
+        self.sizes: list[str] = []
+        self._held: list[object] = []
+        self._buffers: dict[int, Buffer] = {}
+
+    # Names
+
+    def name(self, node: Any, hint: str) -> str:
+        """The name of a variable or buffer, which others do not have."""
+        if id(node) not in self.names:
+            self.names[id(node)] = self.fresh(hint)
+            self._held.append(node)
+        return self.names[id(node)]
+
+    def fresh(self, hint: str) -> str:
+        base = re.sub(r"\W", "_", hint)
+        base = base if re.match(r"[A-Za-z_]", base) else f"v_{base}"
+        name, number = base, 0
+        while name in self.used:
+            number += 1
+            name = f"{base}_{number}"
+        self.used.add(name)
+        return name
+
+    def buffer(self, buffer: Buffer) -> str:
+        self._buffers[id(buffer.data)] = buffer
+        return self.name(buffer, buffer.name)
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    # The function
+
+    def function(
+        self, name: str, buffers: Sequence[Buffer], sizes: Sequence[str], body: Stmt, attrs: Mapping[str, Any]
+    ) -> str:
+        module, decorator = _HEADS[self.version]
+        variables = _sizes(buffers)
+        parameters = [size for size in sizes if size not in variables]
+        plain = not variables and not parameters
+        names = [self.buffer(buffer) for buffer in buffers]
+        for var in variables.values():
+            self.name(var, var.name)
+        self.line(f"# from tvm.script import {module} as T")
+        self.line(decorator)
+        heads = [f"{each}: {self.declared(buffer)}" for each, buffer in zip(names, buffers, strict=True)]
+        if not plain:
+            handles = [self.fresh(f"{each}_handle") for each in names]
+            spelled_sizes = {size: self.fresh(size) for size in parameters}
+            heads = [f"{each}: T.handle" for each in handles] + [f"{size}: T.int64" for size in spelled_sizes.values()]
+            self.sizes = [spelled_sizes.get(size) or self.name(variables[size], size) for size in sizes]
+        self.line(f"def {self.fresh(name)}({', '.join(heads)}):")
+        self.depth += 1
+        notes = ", ".join(f"{key!r}: {_note(value)}" for key, value in {"global_symbol": name, **attrs}.items())
+        self.line(f"T.func_attr({{{notes}}})")
+        if not plain:
+            for var in variables.values():
+                self.line(f"{self.name(var, var.name)} = T.{var.dtype}()")
+            for handle, each, buffer in zip(handles, names, buffers, strict=True):
+                self.line(f"{each} = T.match_buffer({handle}, {self.shape(buffer)}, {buffer.dtype!r})")
+        before = len(self.lines)
+        self.statement(body)
+        views = [self.view(buffer) for buffer in buffers if id(buffer) in self.flat]
+        self.lines[before:before] = [f"    {view}" for view in views]
+        return "\n".join(self.lines)
+
+    def declared(self, buffer: Buffer) -> str:
+        return f"T.Buffer({self.shape(buffer)}, {buffer.dtype!r})"
+
+    def shape(self, buffer: Buffer) -> str:
+        extents = [str(extent) if isinstance(extent, int) else self.expr(extent) for extent in buffer.shape]  # type: ignore[arg-type]
+        return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
+
+    def view(self, buffer: Buffer) -> str:
+        """The line that declares the flat view of a buffer."""
+        count = " * ".join(
+            str(extent) if isinstance(extent, int) else f"({self.expr(extent)})"
+            for extent in buffer.shape  # type: ignore[arg-type]
+        )
+        scope = "" if buffer.scope() == "global" else f", scope={buffer.scope()!r}"
+        name = self.flat[id(buffer)]
+        return f"{name} = T.decl_buffer(({count or 1},), {buffer.dtype!r}, data={self.buffer(buffer)}.data{scope})"
+
+    # Statements
+
+    def statement(self, stmt: Stmt) -> None:
+        """Write a statement; those behind one that names something are on its level."""
+        following: Stmt | None = stmt
+        while following is not None:
+            self.named = {}
+            following = self._next(following)
+
+    def _next(self, stmt: Stmt) -> Stmt | None:
+        match stmt:
+            case LetStmt():
+                value = self.expr(stmt.value)
+                self.line(f"{self.name(stmt.var, stmt.var.name)}{self._annotation(stmt.value.dtype)} = {value}")
+                return stmt.body
+            case Allocate():
+                self._allocated(stmt.buffer)
+                return self._with_view(stmt.buffer, stmt.body)
+            case AllocateConst():
+                self._allocated(stmt.buffer)
+                name, shape = self.buffer(stmt.buffer), [range(extent) for extent in stmt.buffer.shape]  # type: ignore[arg-type]
+                for point, number in zip(product(*shape), elements_of(stmt.data), strict=True):
+                    text = self.expr(Const(number, stmt.buffer.dtype))
+                    self.line(f"{name}[{', '.join(map(str, point)) or '()'}] = {text}")
+                return self._with_view(stmt.buffer, stmt.body)
+            case AssertStmt():
+                self.line(f"assert {self.expr(stmt.condition)}, {str(stmt.message)!r}")
+                return stmt.body
+            case DeclBuffer():
+                self._declared_view(stmt)
+                return stmt.body
+            case _:
+                self._whole(stmt)
+                return None
+
+    def _whole(self, stmt: Stmt) -> None:
+        match stmt:
+            case SeqStmt():
+                for inner in stmt.seq:
+                    self.statement(inner)
+            case BufferStore():
+                indices = [self.expr(index) for index in stmt.indices]
+                value = self.expr(stmt.value.astype(stmt.buffer.dtype))
+                self.line(f"{self.buffer(stmt.buffer)}[{', '.join(indices) or '()'}] = {value}")
+            case For():
+                self._loop(stmt)
+            case IfThenElse():
+                condition = stmt.condition
+                if isinstance(condition, Call) and condition.name == "likely":
+                    condition = condition.a
+                self._indented(f"if {self.expr(condition)}:", stmt.then_case)
+                if stmt.else_case is not None:
+                    self._indented("else:", stmt.else_case)
+            case While():
+                before = len(self.lines)
+                condition = self.expr(stmt.condition)
+                if len(self.lines) != before:
+                    fail("script: expected a while loop whose condition uses each value once, which TVMScript can say")
+                self._indented(f"while {condition}:", stmt.body)
+            case Evaluate(value=Joint() as value) if not isinstance(value.op, str):
+                for text in stored(value.op, [self._part(part) for part in value.parts], self):
+                    self.line(text)
+            case Evaluate():
+                self.line(f"T.evaluate({self.expr(stmt.value)})")
+            case _:
+                fail(f"script: expected a statement of tir, got {type(stmt).__name__}")
+
+    def _loop(self, stmt: For) -> None:
+        extent, start = self.expr(stmt.extent), self.expr(stmt.min)
+        notes = {key: value for key, value in stmt.annotations.items() if isinstance(value, int | str)}
+        kind = _LOOPS.get(ForKind(stmt.kind), "serial")
+        ends = extent if start == "0" else f"{start}, {self.expr(stmt.min + stmt.extent)}"
+        last = f", annotations={notes!r}" if notes else ""
+        head = f"range({ends})" if kind == "serial" and not notes else f"T.{kind}({ends}{last})"
+        self._indented(f"for {self.name(stmt.loop_var, stmt.loop_var.name)} in {head}:", stmt.body)
+
+    def _indented(self, head: str, body: Stmt) -> None:
+        self.line(head)
+        self.depth += 1
+        self.statement(body)
+        self.depth -= 1
+
+    def _allocated(self, buffer: Buffer) -> None:
+        scope = "" if buffer.scope() == "global" else f", scope={buffer.scope()!r}"
+        made = "T.sblock_alloc_buffer" if self.version == "0.27" else "T.alloc_buffer"
+        self.line(f"{self.buffer(buffer)} = {made}({self.shape(buffer)}, {buffer.dtype!r}{scope})")
+
+    def _with_view(self, buffer: Buffer, body: Stmt) -> Stmt | None:
+        """Write what follows an allocation, and its flat view before that, if anything needs one."""
+        at, depth = len(self.lines), self.depth
+        self.statement(body)
+        if id(buffer) in self.flat:
+            self.lines.insert(at, "    " * depth + self.view(buffer))
+        return None
+
+    def _declared_view(self, stmt: DeclBuffer) -> None:
+        fail(f"script: expected no view of part of a buffer, got '{stmt.buffer.name}' of '{stmt.source.name}'")
+
+    def _annotation(self, dtype: str) -> str:
+        """The type of a name, where TVM reads its own text of it."""
+        is_read = dtype not in ("handle", BOOL) and not re.fullmatch(r"boolx\d+|\w+x2", dtype)
+        return f": T.{dtype}" if is_read else ""
+
+    # Expressions
+
+    def expr(self, root: Expr | int) -> str:
+        """The text of an expression; what it uses twice gets a name, in a line before."""
+        if isinstance(root, int):
+            return str(root)
+        shared = self._shared(root)
+        texts: dict[int, Spelling] = {}
+        for node in operands_first([root], texts, self._operands):
+            texts[id(node)] = self._spelled(node, texts)
+            if id(node) in shared and node is not root:
+                name = self.fresh("v")
+                self.line(f"{name}{self._annotation(node.dtype)} = {texts[id(node)][0]}")
+                self.named[id(node)] = name
+                texts[id(node)] = (name, ATOM)
+        return texts[id(root)][0]
+
+    def _operands(self, node: Expr) -> Sequence[Expr]:
+        return () if id(node) in self.named else children(node)
+
+    def _shared(self, root: Expr) -> set[int]:
+        """Values that are used more than once, and computed whatever a condition says."""
+        uses: Counter[int] = Counter()
+        guarded: set[int] = set()
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        seen: set[tuple[int, bool]] = set()
+        while stack:
+            node, is_guarded = stack.pop()
+            if is_guarded:
+                guarded.add(id(node))
+            if (id(node), is_guarded) in seen:
+                continue
+            seen.add((id(node), is_guarded))
+            inner = is_guarded or (isinstance(node, Select) and node.guarded)
+            for number, child in enumerate(children(node)):
+                uses[id(child)] += 1
+                stack.append((child, inner and not (isinstance(node, Select) and number == 0)))
+            if isinstance(node, _KEPT):
+                guarded.add(id(node))
+        return {node for node, count in uses.items() if count > 1 and node not in guarded}
+
+    def _spelled(self, node: Expr, texts: Mapping[int, Spelling]) -> Spelling:
+        if id(node) in self.named:
+            return self.named[id(node)], ATOM
+        match node:
+            case Var() if id(node) in self._buffers:
+                return f"{self.buffer(self._buffers[id(node)])}.data", ATOM
+            case Var() | Axis():
+                return self.name(node, node.name), ATOM
+            case Read():
+                indices = ", ".join(texts[id(index)][0] for index in node.indices)
+                return f"{self.buffer(node.tensor.buffer)}[{indices or '()'}]", ATOM
+            case Cast(dtype="index"):
+                return texts[id(node.a)]
+            case Joint(op=op) if not isinstance(op, str):
+                return spelled(op, node.dtype, [self._placed(part, texts) for part in node.parts], self)
+            case Joint(op="fma"):
+                return exactly("fma", node.dtype, [texts[id(part)] for part in node.parts])
+            case Binary(op="max" | "min" as op) if is_float(node.dtype):
+                return exactly(f"{op}imum", node.dtype, [texts[id(node.a)], texts[id(node.b)]])
+            case CallExtern():
+                words = [texts[id(part)][0] for part in node.arguments]
+                return f"T.call_pure_extern({', '.join([repr(node.dtype), repr(node.callee), *words])})", ATOM
+            case _:
+                return spell(node, [texts[id(child)] for child in children(node)])
+
+    def _part(self, part: Expr) -> Operand:
+        """An operand of an op that is a statement."""
+        if isinstance(part, Var) and id(part) in self._buffers:
+            return self._placed(part, {})
+        value = part.a if isinstance(part, Cast) and part.dtype == "index" else part
+        return self._placed(part, {id(part): (f"({self.expr(value)})" if children(value) else self.expr(value), ATOM)})
+
+    def _placed(self, part: Expr, texts: Mapping[int, Spelling]) -> Operand:
+        if isinstance(part, Var) and id(part) in self._buffers:
+            buffer = self._buffers[id(part)]
+            return Operand((self.buffer(buffer), ATOM), buffer.dtype, buffer)
+        return Operand(texts[id(part)], part.dtype)
+
+    def flat_name(self, buffer: Buffer) -> str:
+        """The name of the flat view of a buffer."""
+        if id(buffer) not in self.flat:
+            self.flat[id(buffer)] = self.fresh(f"{self.buffer(buffer)}_flat")
+        return self.flat[id(buffer)]
+
+
+def _sizes(buffers: Iterable[Buffer]) -> dict[str, Var]:
+    """The variables that are alone the extent of a dimension, by name."""
+    return {extent.name: extent for buffer in buffers for extent in buffer.shape if isinstance(extent, Var)}
+
+
+def _note(value: object) -> str:
+    return f"T.bool({value})" if isinstance(value, bool) else repr(value)

@@ -1,0 +1,125 @@
+"""TVMScript of kernels. What TVM makes of the texts is measured by `benchmarks/against_tvm.py`."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+import whence
+from whence import relay, te, tir
+from whence.lowering.kernel.record import Kernel
+from whence.relay.testing import mobilenet
+from whence.support.errors import FrontendError, ScheduleError
+
+
+def relu(n: int = 100) -> whence.IRModule:
+    A = te.placeholder((n, 4), name="A")
+    B = te.compute((n, 4), lambda i, j: te.max(A[i, j], 0.0) * 0.1, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], factor=8)
+    s[B].parallel(outer)
+    s[B].unroll(inner)
+    s[B].pragma(B.op.axis[1], "note", 3)
+    return whence.lower(s, [A, B], name="relu.f32", simple_mode=True)
+
+
+TEXT = """\
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def relu_f32(A: T.Buffer((100, 4), 'float32'), B: T.Buffer((100, 4), 'float32')):
+    T.func_attr({'global_symbol': 'relu.f32', 'tir.noalias': T.bool(True), 'num_outputs': 1})
+    for i_outer in T.parallel(13):
+        for i_inner in T.unroll(8):
+            for j in T.serial(4, annotations={'pragma_note': 3}):
+                if i_outer * 8 + i_inner < 100:
+                    B[i_outer * 8 + i_inner, j] = \
+T.call_llvm_pure_intrin('float32', 'llvm.maximum', A[i_outer * 8 + i_inner, j], T.float32(0)) \
+* T.float32(0.10000000149011612)"""
+
+
+def test_loops_guards_and_names() -> None:
+    mod = relu()
+    assert mod["relu.f32"].script() == TEXT
+    assert mod.script() == TEXT
+    assert whence.script.text(mod["relu.f32"].op) == TEXT
+    old = mod["relu.f32"].script("0.14")
+    assert old == TEXT.replace("tirx as T", "tir as T").replace("(s_tir=True)", "")
+
+
+def test_vectors_masks_and_fused_products() -> None:
+    n = 13
+    A, B = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), name="k")
+    C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[1], factor=8)
+    s[C].reorder(outer, k, inner)
+    s[C].vectorize(inner)
+    text = whence.lower(s, [A, B, C])["main"].script()
+    ast.parse(text)
+    assert "'llvm.fma'" in text
+    assert "T.masked_store(C, " in text or "T.Ramp(j_outer * 8, 1, 8)" in text
+    assert "T.Broadcast(A[i, k], " in text
+
+
+def test_open_sizes_are_found_by_the_shapes() -> None:
+    n = te.var("n")
+    A = te.placeholder((n, 4), name="A")
+    B = te.compute((n, 4), lambda i, j: A[n - 1 - i, j], name="B")
+    text = whence.script.text(whence.lower(te.create_schedule(B.op), [A, B], simple_mode=True)["main"])
+    assert "def main(A_handle: T.handle, B_handle: T.handle):" in text
+    assert "    n = T.int32()\n    A = T.match_buffer(A_handle, (n, 4), 'float32')\n" in text
+    assert "for i in range(n):" in text
+    assert "B[i, j] = A[n - 1 - i, j]" in text
+
+
+def test_every_kernel_of_a_network_has_a_text() -> None:
+    mod, params = mobilenet.get_workload(batch_size=1, num_classes=10, image_shape=(3, 32, 32))
+    with whence.PassContext(opt_level=3):
+        kernels = relay.build(mod, "native", params=params).executable.artifact.kernels
+    for kernel in kernels:
+        assert isinstance(kernel, Kernel)
+        text = whence.script.text(kernel.tir)
+        tree = ast.parse(text)
+        assert isinstance(tree.body[0], ast.FunctionDef)
+        # A store of the kernel is one of the text, or of several lanes.
+        stores = len(re.findall(r"tir\.(?:masked_)?store ", kernel.tir))
+        assert len(re.findall(r"^ *(?:\w+\[.*\] = |T\.masked_store)", text, re.MULTILINE)) >= stores
+
+
+def test_values_that_are_used_twice_are_computed_once() -> None:
+    x, y = tir.decl_buffer((8,), name="x"), tir.decl_buffer((8,), name="y")
+    i = tir.Var("i")
+    half = x[i] * 0.5
+    guarded = tir.if_then_else(i < 4, x[i + 4] + x[i + 4], 1.0)
+    body = tir.For(i, 0, 8, 0, tir.BufferStore(y, half * half + guarded, [i]))
+    text = tir.PrimFunc([x, y], body).script()
+    assert "        v: T.float32 = x[i] * T.float32(0.5)\n        y[i] = v * v + T.if_then_else(i < 4, " in text
+
+
+def test_names_are_python_and_single() -> None:
+    x, again = tir.decl_buffer((8,), name="for"), tir.decl_buffer((8,), name="x.1")
+    i, j = tir.Var("x.1"), tir.Var("T")
+    body = tir.For(i, 0, 8, 0, tir.For(j, 0, 2, 0, tir.BufferStore(again, x[i] + 1.0, [i])))
+    text = tir.PrimFunc([x, again], body).script()
+    ast.parse(text)
+    assert "def main(for_1: T.Buffer((8,), 'float32'), x_1: T.Buffer((8,), 'float32')):" in text
+    assert "for x_1_1 in range(8):\n        for T_1 in range(2):" in text
+
+
+def test_what_tvmscript_cannot_say_is_refused_with_its_place() -> None:
+    text = """
+      tir.prim_func @f(%x: !tir.buffer<8xi8>, %y: !tir.buffer<2xi32>) outputs 1 {
+        tir.for %i in 2 {
+          %0 = tir.load %x[%i * 4] : !tir.buffer<8xi8> -> i32 loc("conv1"("net.onnx":7:0))
+          tir.store %0, %y[%i] : i32, !tir.buffer<2xi32>
+        }
+      }"""
+    with pytest.raises(ScheduleError, match=r'got tir\.load at loc\("conv1"\("net\.onnx":7:0\)\)'):
+        whence.script.text(text)
+    with pytest.raises(ScheduleError, match=r"expected a version among 0\.27, 0\.14, got '0\.9'"):
+        relu()["relu.f32"].script("0.9")
+    with pytest.raises(FrontendError, match="Operation nothing is not registered"):
+        whence.script.text("nothing")
