@@ -20,6 +20,7 @@ from whence.arith.forms import Range as Range
 from whence.arith.int_set import EvalSet as EvalSet
 from whence.arith.int_set import IntervalSet as IntervalSet
 from whence.arith.int_set import IntSet as IntSet
+from whence.arith.int_set import union_lower_bound as union_lower_bound
 from whence.arith.iter_affine import detect_iter_map as detect_iter_map
 from whence.arith.iter_affine import iter_map_simplify as iter_map_simplify
 from whence.arith.iter_affine import normalize_to_iter_sum as normalize_to_iter_sum
@@ -36,3 +37,6 @@ from whence.arith.modular import ModularSet as ModularSet
 from whence.arith.narrow import narrow_predicate_expression as narrow_predicate_expression
 from whence.arith.pattern import detect_clip_bound as detect_clip_bound
 from whence.arith.pattern import detect_linear_equation as detect_linear_equation
+from whence.arith.regions import estimate_region_lower_bound as estimate_region_lower_bound
+from whence.arith.regions import estimate_region_strict_bound as estimate_region_strict_bound
+from whence.arith.regions import estimate_region_upper_bound as estimate_region_upper_bound

@@ -147,7 +147,7 @@ class Analyzer:
         if dom_map is None:
             bound = self.const_int_bound(expr)
             return IntervalSet(bound.min_value, bound.max_value)
-        return eval_set(integer(expr), dom_map, self.simplify)
+        return eval_set(integer(expr), dom_map, self._forms)
 
     @contextmanager
     def constraint_scope(self, constraint: ExprLike) -> Generator[None]:

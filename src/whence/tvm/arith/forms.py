@@ -56,7 +56,7 @@ class Range(language.Range):
     @staticmethod
     def from_min_extent(min_value: ExprLike, extent: ExprLike) -> Range:
         """The `extent` numbers from `min_value` on."""
-        return Range(min_value, cast("int", min_value) + cast("int", extent))
+        return tuple.__new__(Range, (min_value, extent))
 
 
 class Names:
