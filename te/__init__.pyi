@@ -5,6 +5,7 @@ from . import language as language
 from . import schedule as schedule
 from .autodiff.gradients import gradient as gradient
 from .language import hybrid as hybrid
+from .language import tensor as tensor
 from .language.affine_forms import AXIS_SEPARATOR as AXIS_SEPARATOR
 from .language.expr import Axis as Axis
 from .language.expr import Expr as Expr
@@ -49,6 +50,7 @@ from .language.math import isinf as isinf
 from .language.math import isnan as isnan
 from .language.math import join_bytes as join_bytes
 from .language.math import ldexp as ldexp
+from .language.math import likely as likely
 from .language.math import logical_and as logical_and
 from .language.math import logical_not as logical_not
 from .language.math import logical_or as logical_or

@@ -19,6 +19,8 @@ gets one int is that number.
 Expressions are those of the te language: elements of tensors, loop variables, the names of the function's surroundings,
 arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `len(t)`, `t.shape[i]`, `t.dtype`, dtype names as casts,
 the functions of `te`, and functions of expressions that the script is called with.
+
+Called with arrays and numbers, a script runs in Python and returns arrays: a reference for what is built of it.
 """
 
 from __future__ import annotations
@@ -39,8 +41,12 @@ import numpy as np
 from ...support.dtypes import check_dtype, fail
 from ...support.errors import ScheduleError
 from .expr import Axis, Expr, Extent
+from .hybrid_runtime import run
 from .locations import is_located
 from .tensor import Operation, Tensor, check_shape, current_tag
+
+# `te.hybrid` is imported like a package, whose module `runtime` is beside this one.
+__path__: list[str] = []
 
 KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
 """Loops by the function that they iterate over."""
@@ -156,6 +162,7 @@ class Outputs:
 def script(function: Callable[..., Any]) -> Callable[..., Any]:
     """The operation of a function: call it with tensors (and numbers) to get its output, or a list of them.
 
+    With arrays instead of tensors, it gives arrays.
     Raises ScheduleError for what is no part of the language, with file and line.
     """
     closure = inspect.getclosurevars(function)
@@ -167,10 +174,15 @@ def script(function: Callable[..., Any]) -> Callable[..., Any]:
         arguments = [*positional, *(named.pop(name) for name in parameters[len(positional) :] if name in named)]
         if named or len(parameters) != len(arguments):
             fail(f"te.hybrid '{tree.name}': expected {len(parameters)} arguments, got {len(arguments) + len(named)}")
-        for name, argument in zip(parameters, arguments, strict=True):
-            if isinstance(argument, np.ndarray):
-                fail(f"te.hybrid '{tree.name}': expected a te tensor as '{name}', got an array; build it to call it so")
-        outputs = outputs_of(parsed, dict(zip(parameters, arguments, strict=True)))
+        by_name = dict(zip(parameters, arguments, strict=True))
+        if arrays := [name for name, argument in by_name.items() if isinstance(argument, np.ndarray)]:
+            if tensors := [tensor.name for tensor in tensors_in(arguments)]:
+                fail(
+                    f"te.hybrid '{tree.name}': expected tensors or arrays alone, "
+                    f"got the tensor '{tensors[0]}' and an array as '{arrays[0]}'"
+                )
+            return run(cast(FunctionType, function), by_name)
+        outputs = outputs_of(parsed, by_name)
         op = HybridOp(tree.name, parsed, arguments, [outputs.declared[name] for name in outputs.returned])
         return op.output(0) if op.num_outputs == 1 else op.outputs
 

@@ -477,7 +477,10 @@ class _Body:
         name = called(node) or ""
         if name in DTYPES:
             return partial(functions.cast, name)
-        renamed = {"max": "maximum", "min": "minimum"}.get(name, name)
+        if name == "max_num_threads":
+            # Blocks of threads have one each.
+            return lambda *_: convert(1)
+        renamed = {"max": "maximum", "min": "minimum", "ceil_div": "ceildiv"}.get(name, name)
         function = functions.FUNCTIONS.get(renamed) or getattr(functions, renamed, None)
         # Not what the module itself imports.
         return function if getattr(function, "__module__", None) == functions.__name__ else None

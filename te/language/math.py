@@ -379,6 +379,11 @@ def _condition(condition: ExprLike, what: str) -> Expr:
     return value
 
 
+def likely(condition: ExprLike) -> Expr:
+    """A condition that holds nearly always."""
+    return Call("likely", _condition(condition, "likely"))
+
+
 def _choice(condition: ExprLike, then: ExprLike, otherwise: ExprLike, guarded: bool) -> Expr:
     dtype = then.dtype if isinstance(then, Expr) else otherwise.dtype if isinstance(otherwise, Expr) else None
     a, b = convert(then, dtype), convert(otherwise, dtype)

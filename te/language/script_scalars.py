@@ -7,7 +7,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.sizes.kernel import affine_map, lifted
-from .expr import Binary, Compare, Expr, Read
+from .expr import Binary, Call, Compare, Expr, Read
 from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .tensor import tensor_of
 
@@ -38,6 +38,8 @@ def inside(map: AffineMap, buffer: SSAValue) -> tuple[AffineExpr, ...]:
 
 def guards_of(emitter: ScalarEmitter, test: Expr) -> list[AffineExpr] | None:
     """Expressions that are all at least 0 where a condition on loop variables holds; None for any other one."""
+    if isinstance(test, Call) and test.name == "likely":
+        return guards_of(emitter, test.a)
     if isinstance(test, Binary) and test.op == "and":
         left, right = guards_of(emitter, test.a), guards_of(emitter, test.b)
         return None if left is None or right is None else [*left, *right]

@@ -202,15 +202,3 @@ def test_what_is_refused(function: Any, text: str) -> None:
     a = te.placeholder((3,), name="a")
     with pytest.raises(ScheduleError, match=text):
         te.create_schedule(function(a))
-
-
-def test_a_script_takes_no_arrays():
-    @te.hybrid.script
-    def doubled(a: Any) -> Any:
-        b = output_tensor((3,), "float32")
-        for i in range(3):
-            b[i] = a[i] * 2.0
-        return b
-
-    with pytest.raises(ScheduleError, match="'doubled': expected a te tensor as 'a', got an array"):
-        doubled(np.ones(3, np.float32))

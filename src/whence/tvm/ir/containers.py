@@ -8,7 +8,7 @@ from whence.runtime.interpreting.container import String
 from whence.runtime.values.registry import PackedFunc
 from whence.syntax.relay.expr import Expr as RelayExpr
 from whence.syntax.relay.type_view import TypeView
-from whence.te.language.expr import Expr, natural_dtype
+from whence.te.language.expr import Expr, Source, natural_dtype
 from whence.te.language.math import const
 
 
@@ -31,7 +31,7 @@ def convert(value: Any) -> Any:
 
     Objects and None are returned unchanged. Raises ValueError for values and keys of other kinds.
     """
-    if value is None or isinstance(value, Array | Map | PackedFunc | RelayExpr | Expr | TypeView):
+    if value is None or isinstance(value, Array | Map | PackedFunc | RelayExpr | Expr | Source | TypeView):
         return value
     if isinstance(value, bool | int | float):
         return const(value, natural_dtype(value))

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from whence.support.dtypes import fail
 from whence.te.language.expr import Expr, ExprLike, Extent, Var, convert
+from whence.te.language.math import likely
 from whence.te.language.statements import (
     Allocate,
     Buffer,
@@ -131,8 +132,8 @@ class IRBuilder:
         return BufferVar(self, buf)
 
     def likely(self, expr: Expr) -> Expr:
-        """The condition itself; likelihood is decided elsewhere."""
-        return expr
+        """The condition, marked as one that holds nearly always."""
+        return likely(expr)
 
     def get(self) -> Stmt:
         """The statements. Raises ScheduleError inside a scope."""

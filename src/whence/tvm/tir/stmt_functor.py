@@ -31,8 +31,9 @@ def post_order_visit(node: Node, fvisit: Callable[[Any], object]) -> None:
             stack += [(part, False) for part in reversed(inner)]
 
 
-def substitute(node: Node, vmap: Mapping[Var, Any]) -> Any:
+def substitute(node: Node | float, vmap: Mapping[Var, Any]) -> Any:
     """Return an expression or a statement with variables replaced."""
+    node = node if isinstance(node, Stmt) else convert(node)
     change = substitution({var: convert(value) for var, value in vmap.items()})
     if isinstance(node, Expr):
         return rebuilt(node, change)
