@@ -50,11 +50,17 @@ class Slots:
 
 
 def add_kernel(
-    builder: Builder, kernel: Kernel, compiler: str, program: int, func: FuncOp | None, watched: Watched | None
+    builder: Builder,
+    kernel: Kernel,
+    compiler: str,
+    program: int,
+    func: FuncOp | te.FuncOp | None,
+    watched: Watched | None,
 ) -> Row:
     """Append a kernel and its stages; return its row.
 
-    func: a primitive function that it computes. watched: what was seen of the program; its rows of the kernel are kept.
+    func: a primitive function that it computes, or its tensor expressions, located at slots. watched: what was seen of
+    the program; its rows of the kernel are kept.
     """
     if compiler:
         row = _row(kernel.symbol, compiler)
@@ -94,12 +100,12 @@ def course_rows(builder: Builder, symbol: str, course: Course) -> KernelRows:
     return rows_of(builder)
 
 
-def _rows(builder: Builder, kernel: Kernel, func: FuncOp | None, course: Course | None) -> KernelRows:
+def _rows(builder: Builder, kernel: Kernel, func: FuncOp | te.FuncOp | None, course: Course | None) -> KernelRows:
     """Return the rows of a kernel, as a session without others has them; builder: a new one."""
     slots, row, texts = Slots(), _row(kernel.symbol, refusal=kernel.refusal), _Texts(builder)
     row.slots = slots.rows
     builder.session.kernels.append(row)
-    lowered = lower_function(anonymous(func)) if func is not None else None
+    lowered = lower_function(anonymous(func)) if isinstance(func, FuncOp) else func
     row.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
     row.stages += add_course(builder, course, "tir", 0, 0, slots.of_location) if course is not None else []
     if course is None:

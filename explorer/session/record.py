@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects import te
 from ...planning.artifact import Artifact, Snapshot
 from ...provenance.ledger import Ledger
 from ...runtime.interpreting.flow import Region
@@ -47,11 +48,13 @@ def record_program(
     kind: str,
     about: str,
     sizes: Mapping[str, int] | None = None,
+    expressions: te.FuncOp | None = None,
 ) -> Recorded:
     """Append a compiled program: stages, passes, events, kernels and calls.
 
     watched: what was seen of its compilation; None: there are only the modules that the artifact holds. sizes: of a
-    program for all sizes those that its memory is shown for.
+    program for all sizes those that its memory is shown for. expressions: what its only kernel computes, located at
+    slots, where no module says so.
     """
     session = builder.session
     program = len(session.programs)
@@ -68,7 +71,8 @@ def record_program(
     served = {call.kernel: fused.get(call.name) for call in reversed(artifact.calls)}
     for number in range(len(artifact.kernels)):
         kernel = kernel_of(artifact, number)
-        row = add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), watched)
+        func = served.get(number) or expressions
+        row = add_kernel(builder, kernel, compiler_of(kernel), program, func, watched)
         if (applied := artifact.tuned.get(kernel.symbol)) is not None:
             row.tuned = applied.about
     calls = range(len(session.calls), len(session.calls) + len(artifact.calls))

@@ -53,6 +53,8 @@ def test_stages_are_the_layers_and_lead_to_their_lines():
     text = _texts(session, 0)["tir"]
     assert "c" in text[line - 1] or "fma" in text[line - 1]
     assert session.calls[0].flops >= 2 * 32**3
+    te_line = next(line for layer, line in zip(session.leads.layer, session.leads.te, strict=True) if layer == row)
+    assert 'te.compute "c"' in _texts(session, 0)["te"][te_line - 1]
 
 
 def test_the_film_has_a_frame_for_each_primitive():

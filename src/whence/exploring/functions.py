@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import LocationAttr
 
+from whence.dialects import te
 from whence.executables.executable import Executable
 from whence.explorer.session.budget import Budget
 from whence.explorer.session.builder import Builder
@@ -19,9 +20,10 @@ from whence.kernels.building import build_schedule
 from whence.kernels.function_files import artifact_of
 from whence.lowering.kernel.printing import printed
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.slots import slot_location
 from whence.lowering.kernel.work import Work, stages_work
 from whence.planning.artifact import Artifact
-from whence.provenance.span import leaves
+from whence.provenance.span import fuse, leaves
 from whence.te.schedule.schedule import Schedule
 
 _SECONDS = 5.0
@@ -39,7 +41,7 @@ def schedules_session(
     for name, schedule in schedules.items():
         artifact = _artifact(schedule, target, threads)
         about = f"a schedule of {len(schedule.primitives)} primitives"
-        row = record_program(builder, artifact, None, name, "static", about)
+        row = record_program(builder, artifact, None, name, "static", about, expressions=_at_slots(schedule, artifact))
         (kernel,) = row.kernels
         for leaf in artifact.calls[0].layers:
             stage = builder.layer(leaf)
@@ -74,3 +76,12 @@ def _artifact(schedule: Schedule, target: str, threads: int) -> Artifact:
 def _work(schedule: Schedule) -> dict[LocationAttr, Work]:
     """Return the work of each stage that computes, by its leaf."""
     return {leaf: amount for where, amount in stages_work(schedule.snapshot(0).func) for leaf in leaves(where)}
+
+
+def _at_slots(schedule: Schedule, artifact: Artifact) -> te.FuncOp:
+    """Return the tensor expressions, located at the slots of the kernel that computes them."""
+    slots = {leaf: slot_location(slot) for slot, leaf in enumerate(artifact.calls[0].layers)}
+    func = next(op for op in schedule.module().ops if isinstance(op, te.FuncOp))
+    for op in func.walk():
+        op.location = fuse([slots[leaf] for leaf in leaves(op.location) if leaf in slots])
+    return func

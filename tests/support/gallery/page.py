@@ -13,7 +13,7 @@ from whence.explorer.session.address import read_address, write_address
 from whence.explorer.session.document import Session
 
 _WIDTH, _HEIGHT = 240, 64
-_BARS = 80
+_FEWEST, _BARS = 24, 80
 _STYLE = """
 :root { color-scheme: light dark; --back: light-dark(#fff, #14181c); --raised: light-dark(#f3f5f7, #1e242a);
   --line: light-dark(#c9d0d6, #3b444d); --text: light-dark(#16202a, #e6eaee); --dim: light-dark(#55616d, #a3aeb9);
@@ -66,7 +66,7 @@ def _card(card: Card) -> str:
     (tour,) = session.tours
     start = write_address(replace(read_address(tour.steps[0].address), tour=(0, 0)))
     layers = sum(kind == "layer" for kind in session.layers.kind)
-    facts = [f"{layers} layers", f"{len(session.kernels)} kernels", f"{card.size / 1e6:.1f} MB"]
+    facts = [_count(layers, "layer"), _count(len(session.kernels), "kernel"), f"{card.size / 1e6:.1f} MB"]
     if session.times:
         facts.insert(2, f"{seconds(total(session))} CPU")
     return (
@@ -77,6 +77,10 @@ def _card(card: Card) -> str:
     )
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def _picture(session: Session) -> str:
     """Return the time of calls in the order of the run, as bars; of many calls several are one bar."""
     spent = [taken for times in session.times for taken in times.calls]
@@ -84,7 +88,7 @@ def _picture(session: Session) -> str:
         return ""
     each = -(-len(spent) // _BARS)
     bars = [sum(spent[first : first + each]) for first in range(0, len(spent), each)]
-    width, most = _WIDTH / len(bars), max(bars) or 1.0
+    width, most = _WIDTH / max(len(bars), _FEWEST), max(bars) or 1.0
     drawn = "".join(
         f'<rect x="{number * width:.1f}" y="{_HEIGHT * (1 - bar / most):.1f}" width="{width * 0.8:.1f}" '
         f'height="{_HEIGHT * bar / most:.1f}"/>'

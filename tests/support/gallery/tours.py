@@ -58,12 +58,12 @@ def slow_end(session: Session) -> Sequence[Step]:
         ),
         (
             f"A 1x1 convolution of an early block (B) takes {time_of(session, early)}. {_needs(session, early)} "
-            "Its few weights stay near the core.",
+            "Hundreds of pixels share each of its weights, so the core mostly multiplies.",
             {"panes": ("graph", "tir"), "layer": dense, "beside": early, "dock": "verdict"},
         ),
         (
-            "So bytes are the reason. The last line of the verdict says what another schedule would gain; more would "
-            "come of fewer bytes: int8, fewer channels, or a batch that shares the weights.",
+            "So the end is slow because few pixels share many weights. The last line of the verdict says what another "
+            "schedule would gain; fewer bytes gain more: int8, fewer channels, or a batch that shares the weights.",
             {"panes": ("graph", "asm"), "layer": dense, "dock": "verdict", "heat": "bytes"},
         ),
     )
@@ -89,7 +89,7 @@ def encoder(session: Session) -> Sequence[Step]:
             {"panes": ("relay", "tir", "asm"), "layer": product, "dock": "verdict"},
         ),
         (
-            "Equal layers share a kernel, and the list above the tabs has their calls. This is the first softmax.",
+            "Equal layers share a kernel: the lists above its text choose one of its calls. This is the first softmax.",
             {"panes": ("relay", "tir"), "layer": softmax, "dock": "verdict"},
         ),
         ("Kernel calls on two threads. Arrow keys go from call to call.", {"panes": ("calls",), "dock": "timeline"}),
@@ -128,10 +128,10 @@ def integers(session: Session) -> Sequence[Step]:
         ),
         (
             "Its machine code by opcode: look for products of integers (vpmaddwd, vpdpbusd).",
-            {"panes": ("tir", "asm"), "layer": convolution, "query": "lines where opcode~vp by opcode"},
+            {"panes": ("tir", "asm"), "layer": convolution, "query": "lines where opcode~vp by opcode order time"},
         ),
         (
-            "The values of each tensor in one run. Their errors are counted in steps of the scale.",
+            "The values of each tensor in one run, as the integers that they are.",
             {"panes": ("graph",), "dock": "tensors"},
         ),
     )
@@ -168,7 +168,7 @@ def recurrent(session: Session) -> Sequence[Step]:
             "Each step needs the state of the step before, so its loop over time stays in order.",
             {"panes": ("te", "tir"), "layer": gru},
         ),
-        ("On the timeline the second thread waits.", {"panes": ("calls",), "dock": "timeline"}),
+        ("On the timeline the second thread has gaps, where a GRU steps.", {"panes": ("calls",), "dock": "timeline"}),
     )
 
 
@@ -232,7 +232,7 @@ def control_flow(session: Session) -> Sequence[Step]:
     """A loop: steps around compiled stretches."""
     product = layers(session, "MatMul")[0]
     return (
-        ("The body of the loop is a group of the graph.", {"panes": ("graph",)}),
+        ("The body of the loop is a group of the graph.", {"program": "main", "panes": ("graph",)}),
         (
             "The product of the body is in a stretch that is compiled; the steps around it are interpreted.",
             {"panes": ("graph", "relay", "tir"), "layer": product},
