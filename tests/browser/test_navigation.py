@@ -280,9 +280,9 @@ def test_the_first_view_of_control_flow_has_the_program_that_calls_most(page: Pa
     session = recorded("loops")
     calls = [sum(call.program == number for call in session.calls) for number in range(len(session.programs))]
     assert calls[0] == 0
-    panes = page.evaluate("() => window.whence.app.state.get('panes')")
-    assert [pane["level"] for pane in panes] == ["graph", "relay", "tir"]
-    assert {session.stages[pane["stage"]].program for pane in panes[1:]} == {calls.index(max(calls))}
+    panes: list[tuple[str, int, int, int]] = page.evaluate(_STATE)["panes"]
+    assert [level for level, *_ in panes] == ["graph", "relay", "tir"]
+    assert {session.stages[stage].program for _, stage, _, _ in panes[1:]} == {calls.index(max(calls))}
     programs = page.locator("[data-test=program]")
     assert programs.locator("option").first.inner_text() == "main: interpreted"
     assert programs.get_attribute("title") == session.programs[0].about
@@ -300,8 +300,9 @@ def test_a_pin_of_another_program_shows_that(page: Page, report: Report):
             continue
         page.evaluate("row => window.whence.app.pin([row])", row)
         page.wait_for_timeout(200)
-        stages = [session.stages[stage] for _, stage, _, _ in page.evaluate(_STATE)["panes"] if stage >= 0]
-        assert {stage.program for stage in stages} == {session.calls[calls[0]].program}
+        panes: list[tuple[str, int, int, int]] = page.evaluate(_STATE)["panes"]
+        programs = {session.stages[stage].program for _, stage, _, _ in panes if stage >= 0}
+        assert programs == {session.calls[calls[0]].program}
         assert page.evaluate(_UNSEEN) == []
 
 

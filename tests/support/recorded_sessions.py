@@ -28,6 +28,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "twins": twins,
     "transformer": lambda: bert(layers=2, tokens=16, width=64, heads=4),
     "int8": lambda: mobilenet(32, 0.25, integers=True, stages=((1, 64), (2, 128)), classes=10),
+}
+"""A convolutional one with batch norms, one whose layers share kernels, and one of integers out of TFLite."""
+OTHERS: dict[str, Callable[[], Any]] = {
     "relay": lambda: _RELAY,
     "quantised": lambda: _EXPORTS / "unet.qdq.onnx",
     "trees": lambda: _EXPORTS / "ml" / "r_gbr.onnx",
@@ -35,17 +38,17 @@ MODELS: dict[str, Callable[[], Any]] = {
     "loops": lambda: _EXPORTS / "pytorch" / "loops.pt2",
     "jax": lambda: _EXPORTS / "jax" / "cnn.mlir",
 }
-"""A convolutional one with batch norms, one whose layers share kernels, one of integers out of TFLite, a text, and
-exported ones: with QuantizeLinear, with trees, of PyTorch, the same with control flow, and of JAX."""
+"""A text, and exported ones, some of several programs: with QuantizeLinear, with trees, of PyTorch, with control flow,
+and of JAX."""
 
 
 def recorded(name: str) -> Session:
-    """Return the session of a model of `MODELS`."""
+    """Return the session of a model of `MODELS` or `OTHERS`."""
     return read(session_file(name))
 
 
 def session_file(name: str) -> Path:
-    """Return the file of the session of a model of `MODELS`."""
+    """Return the file of the session of a model of `MODELS` or `OTHERS`."""
     return kept(f"{name}.json", lambda path: write(path, _record(name)))
 
 
@@ -67,7 +70,7 @@ def _record(name: str) -> Session:
     from whence.exploring.measuring import Wishes
     from whence.exploring.record import record
 
-    path = _path(name, MODELS[name]())
+    path = _path(name, {**MODELS, **OTHERS}[name]())
     session = record(path, wishes=Wishes(seconds=0.1, tensors=True))
     # As if it were called in the folder of the model, so that pictures are alike.
     session.made_by.command = f"whence explore {path.name}"
