@@ -15,7 +15,7 @@ from textwrap import dedent
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from whence.reading.tvm_modules import ELSEWHERE, home
+from whence.reading.tvm_modules import home
 from whence.support.errors import FrontendError, expectation
 from whence.support.names import did_you_mean, shown
 
@@ -251,7 +251,7 @@ def _resolved(name: str) -> Any:
 
 
 def _module(name: str) -> ModuleType | None:
-    ours = ELSEWHERE.get(name) or home(name)
+    ours = home(name)
     assert ours is not None
     try:
         return import_module(ours)

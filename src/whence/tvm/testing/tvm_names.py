@@ -24,7 +24,7 @@ class _Elsewhere(ModuleType):
     """A module of TVM's below a name that is not a package here."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(ELSEWHERE[self.__name__]), name)
+        return getattr(import_module(str(home(self.__name__))), name)
 
 
 _names = FurtherNames(home)
