@@ -152,14 +152,17 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_constants_have_the_short_dtypes() -> None:
-    assert [relay.const(v).data.dtype.name for v in (1, 1.5, True, [1, 2], np.float64(1))] == [
+    assert [relay.const(v).data.dtype.name for v in (1, 1.5, True, [1, 2], np.float64(1), np.arange(2))] == [
         "int32",
         "float32",
         "bool",
         "int32",
-        "float64",
+        "float32",
+        "int32",
     ]
     assert relay.const(1, "int8").data.dtype == np.int8
+    assert relay.const(np.ones(2), "float64").data.dtype == np.float64
+    assert relay.add(relay.var("x", dtype="int64"), np.arange(2)).args[1].data.dtype == np.int64
 
 
 def test_modules_hold_functions_and_data_types() -> None:

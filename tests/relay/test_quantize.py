@@ -13,7 +13,7 @@ from whence.dialects.relay.interpret import evaluate_module
 from whence.provenance.span import leaf_name, leaves
 from whence.relay import quantize
 from whence.relay.quantize.scales import Magnitudes, weight_steps
-from whence.support.errors import PipelineError
+from whence.support.errors import FrontendWarning, PipelineError
 
 ops: Any = relay
 ALL: dict[str, Any] = {"skip_conv_layers": [], "skip_dense_layer": False}
@@ -163,3 +163,16 @@ def test_senseless_configurations_are_refused() -> None:
         with pytest.raises(PipelineError, match="expected input data in sample 1, got none"):
             quantize.quantize(module, None, [samples[0], {}])
     assert quantize.current_qconfig().calibrate_mode == "global_scale"
+
+
+def test_a_quantised_module_is_built_with_the_params_of_the_float_one() -> None:
+    x, w = relay.var("x", shape=(2, 8)), relay.var("w", shape=(4, 8))
+    params = {"w": np.random.default_rng(6).standard_normal((4, 8)).astype(np.float32)}
+    with quantize.qconfig(**ALL):
+        quantized = quantize.quantize(relay.IRModule.from_expr(ops.nn.dense(x, w)), params)
+    with pytest.warns(FrontendWarning, match=r"expected arguments of @main \(x\), got 'w', which is left out"):
+        built: Any = relay.build(quantized, "llvm", params=params)
+    runner = whence.contrib.graph_executor.GraphModule(built["default"](whence.cpu()))
+    data = np.random.default_rng(7).standard_normal((2, 8)).astype(np.float32)
+    runner.run(x=data)
+    np.testing.assert_allclose(runner.get_output(0).numpy(), whence.compile(quantized)(data))

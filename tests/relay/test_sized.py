@@ -84,7 +84,7 @@ def test_a_shape_that_a_run_computes(name: str) -> None:
     if len(values) > 1:
         body: Any = func.body
         for param, value in zip(params[1:], values[1:], strict=True):
-            body = relay.Let(param, relay.const(np.asarray(value)), body)
+            body = relay.Let(param, relay.const(np.asarray(value), np.asarray(value).dtype.name), body)
         known = relay.IRModule.from_expr(relay.Function(params[:1], body))
         runs.append(("graph", ops.transform.DynamicToStatic()(ops.transform.ToGraphNormalForm()(known))))
     for kind, mod in runs:

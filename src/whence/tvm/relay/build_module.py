@@ -55,7 +55,8 @@ def build(
 ) -> GraphExecutorFactoryModule:
     """Compile a module for a graph executor, at the opt level of the current PassContext.
 
-    params: values of arguments of `@main` by name; a mapping as `target_host` counts as params.
+    params: values of arguments of `@main` by name; a mapping as `target_host` counts as params. Those of other names,
+    such as weights that are constants by now, are left out with a FrontendWarning.
     Outputs in tuples of a tuple are outputs of their own, in order.
     target: "llvm", "native" and None are this machine. target_host: the same as the target, as there is no other.
     executor: None, "graph" or "aot". The other arguments exist for programs written for TVM.
@@ -70,7 +71,9 @@ def build(
         ir_mod = IRModule.from_expr(ir_mod)
     module = ir_mod.module if isinstance(ir_mod, IRModule) else ir_mod
     check_static(module, "graph")
-    bound = bound_params(module, {name: _array(value) for name, value in params.items()}) if params else module
+    bound = (
+        bound_params(module, {name: _array(value) for name, value in params.items()}, others=True) if params else module
+    )
     executable = compile_model(
         _flat(bound),
         target=target_of(target),

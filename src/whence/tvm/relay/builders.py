@@ -20,7 +20,7 @@ from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
 from whence.runtime.values.ndarray import view
-from whence.runtime.values.values import expected_array, is_python
+from whence.runtime.values.values import expected_array
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
 from whence.syntax.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
@@ -101,7 +101,7 @@ class TupleWrapper:
 
 
 def const(value: Any, dtype: str | Attribute | TypeView | None = None, span: Any = None) -> Constant:
-    """Return a constant of a number, list or array; without a dtype, Python's ints are int32 and its floats float32.
+    """Return a constant of a number, list or array; without a dtype, those of 64 bits get 32: int32 and float32.
 
     dtype: a dtype, or the type of a tensor, whose dtype counts.
     """
@@ -111,7 +111,7 @@ def const(value: Any, dtype: str | Attribute | TypeView | None = None, span: Any
         dtype = dtype_name(cast("TensorType[Attribute]", dtype).element_type)
     if dtype is not None:
         array = array.astype(numpy_of(cast(str, dtype)))
-    elif is_python(value):
+    else:
         array = array.astype(_SHORT.get(array.dtype.name, array.dtype.name))
     return Constant(view(array), span=span)
 
@@ -125,7 +125,9 @@ def as_expr(value: Any) -> Expr:
             return value.astuple()
         case list() | tuple():
             return Tuple([as_expr(item) for item in cast("list[Any]", value)])
-        case bool() | int() | float() | np.ndarray() | np.generic():
+        case np.ndarray() | np.generic():
+            return const(value, cast(Any, value).dtype.name)
+        case bool() | int() | float():
             return const(value)
         case _:
             raise FrontendError(f"expected an expression, got {type(value).__name__} ({value!r})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol, cast
@@ -27,7 +28,7 @@ from whence.provenance.diagnostics import message
 from whence.provenance.numbers import same_module
 from whence.runtime.values.values import expected_array
 from whence.support.dtypes import Array
-from whence.support.errors import PipelineError
+from whence.support.errors import FrontendWarning, PipelineError
 from whence.target import TargetLike, target_of
 
 KINDS = ("aot", "debug", "graph", "vm")
@@ -108,8 +109,10 @@ def create_executor(
     return Executor(kind, mod, target_of(target), dict(params or {}))
 
 
-def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
+def bound_params(module: ModuleOp, params: Mapping[str, Array], *, others: bool = False) -> ModuleOp:
     """A copy of a module in which arguments of `@main` are constants.
+
+    others: values for names that no argument has are left out, with a FrontendWarning.
 
     Raises PipelineError for names that no argument has, values of other types, and a `@main` that others call.
     """
@@ -126,7 +129,11 @@ def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
     for name, value in params.items():
         argument = arguments.get(name)
         if argument is None:
-            raise PipelineError(f"params: expected arguments of @main ({', '.join(map(str, arguments))}), got '{name}'")
+            text = f"params: expected arguments of @main ({', '.join(map(str, arguments))}), got '{name}'"
+            if not others:
+                raise PipelineError(text)
+            warnings.warn(f"{text}, which is left out", FrontendWarning, stacklevel=4)
+            continue
         array = expected_array(f"param '{name}'", value, _dtype_of(argument.type))
         if not fits(argument.type, type_ := tensor_type(array)):
             raise PipelineError(message(f"param '{name}'", str(argument.type), str(type_), argument.location))

@@ -111,7 +111,7 @@ def sliding_window(data: Expr, axis: int, window_shape: Sequence[int], strides: 
     patches = data
     for step, (extent, width, stride) in enumerate(zip(shape[axis:], window_shape, strides, strict=True)):
         starts = np.arange(0, extent - width + 1, stride, dtype=np.int32)
-        places = const(starts[:, None] + np.arange(width, dtype=np.int32))
+        places = const(starts[:, None] + np.arange(width, dtype=np.int32), "int32")
         patches = builder("take")(patches, places, axis=axis + 2 * step)
     rank = len(shape) + len(window_shape)
     axes = [*range(axis), *range(axis, rank, 2), *range(axis + 1, rank, 2)]

@@ -41,7 +41,7 @@ def _plain(value: Any) -> Any:
         items: list[Any] = [_plain(item) for item in cast("list[Any]", value)]
         if not any(isinstance(item, Expr) for item in items):
             return items
-        scalars = [item if isinstance(item, Expr) else const(np.int64(item)) for item in items]
+        scalars = [item if isinstance(item, Expr) else const(item, "int64") for item in items]
         return builder("stack")(Tuple([builder("cast")(scalar, dtype="int64") for scalar in scalars]), axis=0)
     return cast(Any, value)
 
@@ -69,7 +69,7 @@ def sized(name: str, static: Builder) -> Builder:
         arguments = _DEFAULTS.get(name, {}) | {key: value for key, value in arguments.items() if value is not None}
         for key in deciding:
             if key in arguments and not isinstance(arguments[key], Expr):
-                arguments[key] = const(np.asarray(arguments[key]))
+                arguments[key] = const(np.asarray(arguments[key]), np.asarray(arguments[key]).dtype.name)
         if name == "nn.pad":
             arguments.setdefault("pad_value", 0.0)
         call = builder(f"dyn.{name}")(**arguments, span=span)

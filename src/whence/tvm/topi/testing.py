@@ -20,8 +20,14 @@ def _numpy(expr: Any) -> Any:
     return relay.create_executor("debug").evaluate(expr.astuple() if hasattr(expr, "astuple") else expr)
 
 
+def _constant(value: Any) -> Any:
+    """Return the constant of an array, of its own dtype."""
+    array = np.asarray(value)
+    return relay.const(array, array.dtype.name)
+
+
 def _one(op: Any, *arrays: Any, **attributes: Any) -> Array:
-    return np.asarray(_numpy(op(*[relay.const(np.asarray(array)) for array in arrays], **attributes)))
+    return np.asarray(_numpy(op(*[_constant(array) for array in arrays], **attributes)))
 
 
 def _each(value: int | Sequence[int], rank: int) -> list[int]:
@@ -134,12 +140,12 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: Any = -1, ep
 def one_hot(indices: Array, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Array:
     """Return one of two numbers, along a new axis of `depth`."""
     values = [relay.const(value, dtype) for value in (on_value, off_value)]
-    return np.asarray(_numpy(relay.one_hot(relay.const(indices), *values, depth, axis, dtype)))
+    return np.asarray(_numpy(relay.one_hot(_constant(indices), *values, depth, axis, dtype)))
 
 
 def gather_python(data: Array, axis: int, indices: Array) -> Array:
     """The elements at indices along an axis."""
-    return np.asarray(_numpy(relay.gather(relay.const(data), axis, relay.const(indices))))
+    return np.asarray(_numpy(relay.gather(_constant(data), axis, _constant(indices))))
 
 
 def gather_nd_python(a_np: Array, indices_np: Array) -> Array:
