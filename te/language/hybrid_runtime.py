@@ -11,6 +11,7 @@ import numpy as np
 
 from ...support.dtypes import Array, numpy_of
 
+_LANGUAGE = __name__.removesuffix(".language.hybrid_runtime")
 _SHARED = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "sin", "cos", "tan"),
     *("sinh", "cosh", "tanh", "floor", "ceil", "trunc", "abs", "power", "fmod", "hypot", "copysign", "nextafter"),
@@ -124,4 +125,4 @@ def run(function: FunctionType, arguments: Mapping[str, Any]) -> Any:
 
 
 def _is_te(value: object) -> bool:
-    return isinstance(value, ModuleType) and value.__name__ == "whence.te"
+    return isinstance(value, ModuleType) and value.__name__ == _LANGUAGE
