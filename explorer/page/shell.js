@@ -84,6 +84,13 @@ function panes(app) {
       key: "z",
       run: () => app.setPane(app.pane().id, { wrap: !app.pane().wrap }),
     },
+    {
+      id: "graph-sideways",
+      title: "Graph from left to right, or from top to bottom",
+      key: "h",
+      enabled: () => ["graph", "calls"].includes(app.pane().level),
+      run: () => app.setPane(app.pane().id, { sideways: !app.pane().sideways }),
+    },
     ...paneKinds().map(([level, kind], number) => ({
       id: `level-${level}`,
       title: `Show ${kind.title} in the pane`,

@@ -143,6 +143,13 @@ def test_a_graph_goes_from_left_to_right_and_a_reload_keeps_that(page: Page, rep
     page.reload()
     pane.locator("[data-test=graph][data-items]").wait_for()
     expect(turn).to_have_attribute("aria-pressed", "true")
+    nodes.focus()
+    page.keyboard.press("h")
+    expect(turn).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("Control+k")
+    page.locator("[data-test=palette-field]").fill("> left to right")
+    page.locator("[data-test=palette-hit]").first.click()
+    expect(turn).to_have_attribute("aria-pressed", "true")
 
 
 def test_hover_and_heat_reach_the_graph(page: Page, report: Report):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import onnx.parser
 import pytest
@@ -127,6 +128,43 @@ def test_inputs_have_the_names_that_rows_of_tflite_declare(integers: bool):
     assert about["FULLY_CONNECTED"][0].startswith("weights ")
     assert roles(graph)["input", "CONV_2D"] == "input"
     assert ("StrideH", "2") in nodes.attributes[nodes.label.index("CONV_2D")]
+
+
+_TESTS = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("model", "edges", "weights"),
+    [
+        (
+            "exports/pytorch/cnn.pt2",
+            {("aten.relu.default", "aten.add.Tensor"): "other", ("image", "aten.conv2d.default"): "input"},
+            {
+                "aten.conv2d.default": ["weight 8x3x3x3"],
+                "aten.batch_norm.default": ["weight 8", "bias 8", "running_mean 8", "running_var 8"],
+            },
+        ),
+        (
+            "frontends/tensorflow/data/cnn_saved",
+            {("Relu", "DepthwiseConv2dNative"): "input", ("Reshape", "MatMul"): "a", ("MaxPool", "Reshape"): "tensor"},
+            {"Conv2D": ["filter 3x3x3x8"], "DepthwiseConv2dNative": ["filter 3x3x8x1"], "MatMul": ["b 128x10"]},
+        ),
+        (
+            "frontends/keras/models/cnn.keras",
+            {("ReLU", "MaxPooling2D"): "inputs"},
+            {},
+        ),
+    ],
+)
+def test_inputs_have_the_names_that_other_formats_declare(
+    model: str, edges: dict[tuple[str, str], str], weights: dict[str, list[str]]
+):
+    graph = record(_TESTS / model).graphs[0]
+    assert edges.items() <= roles(graph).items()
+    about: dict[str, list[str]] = {}
+    for label, text in zip(graph.nodes.label, graph.nodes.about, strict=True):
+        about.setdefault(label, text.split(", ")[1:])
+    assert weights.items() <= about.items()
 
 
 def test_a_part_that_an_external_compiler_runs_is_a_box():
