@@ -266,11 +266,11 @@ def test_proofs_and_scopes() -> None:
 def test_linear_forms_and_limits() -> None:
     found = arith.detect_linear_equation(X * 3 + Y * 5 + Z + 1, [X, Y])
     assert [spelled(one) for one in found] == ["3", "5", "z add 1"]
-    assert arith.detect_linear_equation(X * Y, [X]) == []
+    assert arith.detect_linear_equation(X * Y, [X, Y]) == []
     assert arith.detect_linear_equation(te.floordiv(X, 2), [X]) == []
     limits = arith.detect_clip_bound(te.all(X >= 3, X < 10, Y <= 4), [X, Y])
     assert [None if one is None else spelled(one) for one in limits] == ["3", "9", None, "4"]
-    assert arith.detect_clip_bound(te.all(X < Y), [X]) == []
+    assert arith.detect_clip_bound(te.all(X < Y), [X, Y]) == []
 
 
 def test_sets_of_open_ends() -> None:

@@ -16,6 +16,7 @@ from whence.arith import _ffi_api as _ffi_api
 from whence.arith import int_set as int_set
 from whence.arith.analyzer import Analyzer as Analyzer
 from whence.arith.analyzer import ConstIntBound as ConstIntBound
+from whence.arith.deduce import deduce_bound as deduce_bound
 from whence.arith.forms import Range as Range
 from whence.arith.int_set import EvalSet as EvalSet
 from whence.arith.int_set import IntervalSet as IntervalSet

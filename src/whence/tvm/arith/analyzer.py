@@ -132,7 +132,10 @@ class Analyzer:
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
         """Return whether two expressions are equal for sure."""
-        return self._forms.bounds(language.binary("sub", lhs, rhs)) == (0, 0)
+        a, b = integer(lhs), integer(rhs)
+        if "bool" in (a.dtype, b.dtype):
+            return self._forms.same(self.simplify(a), self.simplify(b))
+        return self._forms.bounds(language.binary("sub", a, b)) == (0, 0)
 
     def can_prove_greater_equal(self, expr: ExprLike, lower_bound: int) -> bool:
         """Return whether an expression is at least a number for sure."""

@@ -125,9 +125,13 @@ class Forms:
             self.ranges.append(ends)
         return self._numbers[name]
 
+    def same(self, a: Expr, b: Expr) -> bool:
+        """Return whether two expressions have one structure."""
+        return self._names.of(a) == self._names.of(b)
+
     def factors(self, atom: AffineExpr) -> tuple[int, ...]:
         """Return the dims of which an atom is a product; a quotient or a rest becomes a dim."""
-        dim = atom.position if isinstance(atom, AffineDimExpr) else self.number(self._atom(atom, "int64"))
+        dim = atom.position if isinstance(atom, AffineDimExpr) else self.number(self.atom(atom, "int64"))
         return self._factors.get(dim, (dim,))
 
     def product_of(self, factors: Sequence[int], dtype: str) -> Linear:
@@ -206,12 +210,7 @@ class Forms:
                 return done[id(node.a)] if fits else self._linear(AffineDimExpr(self.number(node)))
             case Binary() if _is_whole(node):
                 a, b = done[id(node.a)], done[id(node.b)]
-                form = self._binary(node.op, a, b, node.dtype)
-                if form is None:
-                    rest = Binary(node.op, self.written(a, node.dtype), self.written(b, node.dtype))
-                    ends = of_binary(node.op, self._bounds(a), self._bounds(b))
-                    form = self._linear(AffineDimExpr(self.number(rest, ends)))
-                return form
+                return self._operated(node.op, a, b, node.dtype)
             case Select():
                 parts = [self.simplify(part) for part in children(node)]
                 if isinstance(parts[0], Const):
@@ -220,6 +219,13 @@ class Forms:
                 return self._linear(AffineDimExpr(self.number(same)))
             case _:
                 return self._linear(AffineDimExpr(self.number(node)))
+
+    def _operated(self, op: str, a: Linear, b: Linear, dtype: str) -> Linear:
+        form = self._binary(op, a, b, dtype)
+        if form is None:
+            atom = Binary(op, self.written(a, dtype), self.written(b, dtype))
+            form = self._linear(AffineDimExpr(self.number(atom, of_binary(op, self._bounds(a), self._bounds(b)))))
+        return form
 
     def _binary(self, op: str, a: Linear, b: Linear, dtype: str) -> Linear | None:
         """The form of an operator's result, None where it is an atom of its own."""
@@ -240,6 +246,10 @@ class Forms:
             op = FLOORED[op]
         if op not in ("floordiv", "floormod"):
             return None
+        if (b.terms[0][1] if b.terms else b.constant) < 0:
+            # floor(a / -b) = floor(-a / b), and the rest changes its sign with both.
+            positive = self._operated(op, a.times(-1), b.times(-1), dtype)
+            return positive if op == "floordiv" else positive.times(-1)
         if b.terms:
             return self._by_product(op, a, b, dtype)
         divisor = cast("int", b.constant)
@@ -334,7 +344,7 @@ class Forms:
     def written(self, form: Linear, dtype: str) -> Expr:
         """The expression of te that a form is: first what is added, then what is subtracted."""
         constant_term = cast("int", form.constant)
-        terms = [(self._atom(atom, dtype), cast("int", c)) for atom, c in form.terms]
+        terms = [(self.atom(atom, dtype), cast("int", c)) for atom, c in form.terms]
         total: Expr | None = None
         for atom, c in terms:
             if c > 0:
@@ -350,7 +360,8 @@ class Forms:
             return constant(constant_term, dtype)
         return language.binary("sub", total, -constant_term) if constant_term < 0 else total
 
-    def _atom(self, expr: AffineExpr, dtype: str) -> Expr:
+    def atom(self, expr: AffineExpr, dtype: str) -> Expr:
+        """The expression of te that a term of a form is, without its factor."""
         match expr:
             case AffineDimExpr():
                 return self.atoms[expr.position].astype(dtype)

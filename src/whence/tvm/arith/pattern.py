@@ -10,31 +10,46 @@ from xdsl.ir.affine import AffineDimExpr
 from whence.arith.forms import Forms, integer
 from whence.arith.modular import ModularSet
 from whence.dialects.affine import FAR, Linear, linear
-from whence.te.language.expr import Axis, Binary, Compare, Const, Expr, ExprLike, Var, constant
+from whence.te.language.expr import Axis, Binary, Compare, Const, Expr, ExprLike, Not, Var, binary, constant
 from whence.te.language.walks import walk
 
 
 def detect_linear_equation(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Expr]:
-    """Return the coefficients of variables in an expression, and the constant term; [] if it is not linear in them.
+    """Return the coefficients of variables in an expression, and the rest; [] if it is not linear in them.
 
-    >>> detect_linear_equation(x * 3 + y + 1, [x])
-    [3, y + 1]
+    >>> detect_linear_equation(x * 3 + x * n + y + 1, [x])
+    [n + 3, y + 1]
     """
     forms = Forms()
     value = integer(expr)
-    form = forms.form(value)
-    dims = [forms.number(var) for var in var_list]
-    inside = {dim for dim in range(len(forms.atoms)) if _reads(forms.atoms[dim], var_list) and dim not in dims}
-    coefficients = [form.coefficient(dim) for dim in dims]
-    used = {dim for atom, _ in form.terms for dim in atom.used_dims()}
-    if None in coefficients or used & inside:
+    found = coefficients(forms.form(value), [forms.number(var) for var in var_list], forms)
+    if found is None:
         return []
-    rest = Linear(
-        tuple((atom, c) for atom, c in form.terms if not (isinstance(atom, AffineDimExpr) and atom.position in dims)),
-        form.constant,
-    )
-    numbers = [constant(cast(int, coefficient), value.dtype) for coefficient in coefficients]
-    return [*numbers, forms.written(rest, value.dtype)]
+    # A negative number is of no unsigned dtype.
+    dtype = value.dtype.removeprefix("u")
+    return [*(forms.written(factor, dtype) for factor in found[0]), forms.written(found[1], value.dtype)]
+
+
+def coefficients(form: Linear, dims: Sequence[int], forms: Forms) -> tuple[list[Linear], Linear] | None:
+    """Return the factors of dims of variables in a form, and the rest; None if it is not linear in them."""
+    factors = [Linear((), 0) for _ in dims]
+    rest = Linear((), form.constant)
+    variables = [forms.atoms[dim] for dim in dims]
+    for atom, c in form.terms:
+        parts = forms.factors(atom)
+        own = [part for part in parts if part in dims]
+        others = list(parts)
+        for part in own:
+            others.remove(part)
+        if len(own) > 1 or any(_reads(forms.atoms[part], variables) for part in others):
+            return None
+        if own:
+            position = dims.index(own[0])
+            product = forms.product_of(others, variables[position].dtype)
+            factors[position] = factors[position].plus(product, c)
+        else:
+            rest = rest.plus(Linear(((atom, c),), 0))
+    return factors, rest
 
 
 def _reads(expr: Expr, variables: Sequence[Any]) -> bool:
@@ -89,20 +104,51 @@ def remainders(condition: Expr) -> Iterator[tuple[Expr, ModularSet]]:
 def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Expr | None]:
     """The least and the greatest value of each variable that a conjunction of comparisons allows; None for no limit.
 
-    [] where a comparison is about something else.
+    [] where a comparison is about none of them, about several, or about a multiple of one that no number is.
     """
-    condition, forms = integer(expr), Forms()
-    ranges: dict[Any, tuple[int, int]] = dict.fromkeys(var_list, (-FAR, FAR))
-    limited = list(limits(condition, forms))
-    if len(limited) != _comparisons(condition) or any(var not in ranges for var, _, _ in limited):
-        return []
-    for var, low, high in limited:
-        ranges[var] = max(ranges[var][0], low), min(ranges[var][1], high)
-    ends = [end for var in var_list for end in ranges[var]]
-    return [None if abs(end) >= FAR else constant(end, "int32") for end in ends]
+    forms = Forms()
+    ends: dict[int, list[Expr | None]] = {position: [None, None] for position in range(len(var_list))}
+    dims = [forms.number(var) for var in var_list]
+    for left in _sums_at_least_0(integer(expr)):
+        found = coefficients(forms.form(left), dims, forms)
+        if found is None:
+            return []
+        own = [number for number, factor in enumerate(found[0]) if factor.terms or factor.constant != 0]
+        if not own and forms.bounds(left)[0] >= 0:
+            continue
+        if len(own) != 1 or found[0][own[0]].terms:
+            return []
+        factor, rest = cast(int, found[0][own[0]].constant), forms.written(found[1], left.dtype)
+        side = 0 if factor > 0 else 1
+        # factor * x + rest >= 0
+        edge = binary("sub", factor - 1, rest) if factor > 0 else rest
+        edge = forms.simplify(binary("floordiv", edge, abs(factor)))
+        before = ends[own[0]][side]
+        ends[own[0]][side] = edge if before is None else forms.simplify(binary(("max", "min")[side], before, edge))
+    return [end for position in range(len(var_list)) for end in ends[position]]
 
 
-def _comparisons(condition: Expr) -> int:
-    if isinstance(condition, Binary) and condition.op == "and":
-        return _comparisons(condition.a) + _comparisons(condition.b)
-    return 1
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+
+
+def _sums_at_least_0(condition: Expr) -> Iterator[Expr]:
+    """Expressions that are all at least 0 where a conjunction of comparisons holds; -1 for other parts."""
+    pending = [condition]
+    while pending:
+        match pending.pop():
+            case Binary(op="and") as both:
+                pending += [both.b, both.a]
+            case Not(a=Compare() as inner):
+                pending.append(Compare(_NEGATED[inner.op], inner.a, inner.b))
+            case Compare(op="gt" | "ge" as op, a=Binary(op="min") as least, b=b):
+                pending += [Compare(op, least.b, b), Compare(op, least.a, b)]
+            case Compare(op="lt" | "le" as op, a=Binary(op="max") as most, b=b):
+                pending += [Compare(op, most.b, b), Compare(op, most.a, b)]
+            case Compare(op="eq") as equal:
+                pending += [Compare("le", equal.a, equal.b), Compare("ge", equal.a, equal.b)]
+            case Compare(op="lt" | "le" as op) as below:
+                yield binary("sub", binary("sub", below.b, below.a), int(op == "lt"))
+            case Compare(op="gt" | "ge" as op) as above:
+                yield binary("sub", binary("sub", above.a, above.b), int(op == "gt"))
+            case _:
+                yield constant(-1, "int32")
