@@ -68,6 +68,8 @@ def structural_equal(
 def structural_hash(node: Expr | Program, map_free_vars: bool = False) -> int:
     """Return the hash of an expression or a program, which is the same for structurally equal ones.
 
+    Types that are inferred for one of them alone count, although they are no difference: infer both, or neither.
+
     map_free_vars: free variables count by the position of their first use; otherwise by identity.
     """
     return hash(tuple(_tokens(node, map_free_vars)))
@@ -116,7 +118,7 @@ class _Type:
         return (self.written is None and other.written is None) or self.known == other.known
 
     def __hash__(self) -> int:
-        return 0
+        return hash(self.known)
 
     @property
     def known(self) -> Attribute | None:
