@@ -79,6 +79,7 @@ def test_types_of_loops_and_relations_are_types() -> None:
     assert not ir.structural_equal(pointer, ir.PointerType(ir.PrimType("int8"), "global"))
     relation = ir.TypeRelation(EnvFunc.get("tvm.relay.type_relation.Broadcast"), [relay.TypeVar("a")], 1)
     assert isinstance(relation, ir.TypeConstraint)
+    assert relay.analysis.check_kind(relation) == relay.TypeKind.Constraint
     assert isinstance(ir.TupleType([]), ir.Type)
 
 

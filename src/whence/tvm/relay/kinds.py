@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from whence.dialects.relay.types import AdtType, Forall, TypeVar, parts_of, types_in
 from whence.relay.module import IRModule
-from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
+from whence.relay.ty import GlobalTypeVar, TypeKind, TypeRelation, is_type
 from whence.support.errors import FrontendError
 from whence.syntax.relay.expr import Call, Expr, Function, Program, TypeData, Var
 from whence.syntax.relay.nodes import binds, post_order
@@ -93,12 +93,18 @@ def free_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
     return list(dict.fromkeys(variable for variable, bound in _variables(expr) if not bound))
 
 
-def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule | None = None) -> TypeKind:
+def check_kind(
+    t: Attribute | TypeView | GlobalTypeVar | TypeData | TypeRelation, mod: IRModule | None = None
+) -> TypeKind:
     """Return the kind of a type, which decides where it may occur.
 
     mod: the module with the data types. Raises FrontendError for an unknown data type, one applied to a wrong number of
     types, or a bare name in the place of a type.
     """
+    if isinstance(t, TypeRelation):
+        for part in t.args:
+            _check_type(plain(part), mod)
+        return TypeKind.Constraint
     t = plain(t)
     if isinstance(t, TypeData):
         for constructor in t.constructors:
