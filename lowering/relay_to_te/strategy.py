@@ -78,9 +78,12 @@ def schedule_function(
     return _scheduled(func, machine, few_rows, decisions).schedule
 
 
-def schedule_by_rows(schedule: Schedule, machine: Machine) -> Schedule:
-    """Apply the compiler's rows, and those registered, to a schedule that has no primitives yet, and return it."""
-    _apply(Scheduling(schedule, machine))
+def schedule_by_rows(schedule: Schedule, machine: Machine, decisions: Decisions | None = None) -> Schedule:
+    """Apply the compiler's rows, and those registered, to a schedule that has no primitives yet, and return it.
+
+    decisions and errors as in `schedule_function`.
+    """
+    _apply(Scheduling(schedule, machine, decisions=decisions))
     return schedule
 
 

@@ -1,11 +1,13 @@
 from . import _ffi as _ffi
 from . import arith as arith
+from . import auto_scheduler as auto_scheduler
 from . import autotvm as autotvm
 from . import contrib as contrib
 from . import driver as driver
 from . import error as error
 from . import instrument as instrument
 from . import ir as ir
+from . import meta_schedule as meta_schedule
 from . import nd as nd
 from . import onnxruntime as onnxruntime
 from . import parser as parser

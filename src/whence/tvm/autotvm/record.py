@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextvars import Token
 from dataclasses import replace
 from io import TextIOBase
@@ -153,11 +153,13 @@ class ApplyHistoryBest(DispatchContext):
 
     records: a file or folder, `Records`, an open text, pairs of MeasureInput and MeasureResult, or several of these.
     Kernels take what the innermost scope has. Templates take the fastest line of their arguments, of this target
-    before others. Raises FrontendError for an unreadable file, and PipelineError for anything else.
+    before others. tasks: names of tasks beside the templates whose lines are asked for. Raises FrontendError for an
+    unreadable file, and PipelineError for anything else.
     """
 
-    def __init__(self, records: History = None):
+    def __init__(self, records: History = None, tasks: Iterable[str] = ()):
         super().__init__()
+        self._tasks = frozenset(tasks)
         self.records = Records()
         self._best: dict[Any, dict[str, tuple[float, ConfigEntity]]] = {}
         self._kernels: list[Token[Tuned | None]] = []
@@ -166,7 +168,7 @@ class ApplyHistoryBest(DispatchContext):
     def load(self, records: History) -> None:
         """Add records. Errors as for the class."""
         more: list[Record] = []
-        for inp, result in _pairs(records, more):
+        for inp, result in _pairs(records, more, self._tasks):
             if inp.record is not None:
                 more.append(inp.record)
             elif not result.error_no and result.costs:
@@ -199,7 +201,7 @@ class ApplyHistoryBest(DispatchContext):
 apply_history_best = ApplyHistoryBest
 
 
-def _pairs(history: Any, records: list[Record]) -> Iterator[tuple[MeasureInput, MeasureResult]]:
+def _pairs(history: Any, records: list[Record], tasks: Set[str]) -> Iterator[tuple[MeasureInput, MeasureResult]]:
     """The candidates and results of a history; `records` takes in what is no line."""
     match history:
         case None:
@@ -207,7 +209,7 @@ def _pairs(history: Any, records: list[Record]) -> Iterator[tuple[MeasureInput, 
         case Records():
             records += history.records
         case str() | PathLike():
-            yield from _of_file(Path(history))
+            yield from _of_file(Path(history), tasks)
         case TextIOBase():
             yield from (pair for line in history if (pair := decode(line)) is not None)
         case (MeasureInput(), MeasureResult()):
@@ -219,10 +221,10 @@ def _pairs(history: Any, records: list[Record]) -> Iterator[tuple[MeasureInput, 
                 expected = "files, or pairs of MeasureInput and MeasureResult"
                 raise PipelineError(expectation("apply_history_best", expected, repr(history))) from error
             for part in parts:
-                yield from _pairs(part, records)
+                yield from _pairs(part, records, tasks)
 
 
-def _of_file(path: Path) -> list[tuple[MeasureInput, MeasureResult]]:
+def _of_file(path: Path, tasks: Set[str]) -> list[tuple[MeasureInput, MeasureResult]]:
     """The lines of a file or folder; one warning counts those that decide nothing."""
     reasons, pairs = Counter[str](), list[tuple[MeasureInput, MeasureResult]]()
     for file in files_of(path):
@@ -233,7 +235,7 @@ def _of_file(path: Path) -> list[tuple[MeasureInput, MeasureResult]]:
                 reasons[str(error)] += 1
                 continue
             pairs.append(pair)
-            if pair[0].record is None and not is_template(pair[0].task.name):
+            if pair[0].record is None and not (pair[0].task.name in tasks or is_template(pair[0].task.name)):
                 reasons["of AutoTVM"] += 1
     warn_skipped(path, Records([inp.record for inp, _ in pairs if inp.record is not None], reasons))
     return pairs

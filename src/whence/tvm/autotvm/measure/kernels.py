@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
-from typing import Any
 
 from whence.autotvm.measure.measure import MeasureErrorNo, MeasureInput, MeasureResult
 from whence.autotvm.measure.measure_methods import ERRORS, LocalRunner
-from whence.autotvm.task.space import Config, ConfigEntity, ConfigSpace
+from whence.autotvm.task.kernel_space import KernelSpace
+from whence.autotvm.task.space import Config, ConfigEntity
 from whence.autotvm.task.task import Made, Task
 from whence.compiler.compile import compile
 from whence.lowering.relay_to_te.cost import Rates
-from whence.lowering.relay_to_te.knobs import Decisions, Space
+from whence.lowering.relay_to_te.knobs import Decisions
 from whence.relay.executors import bound_params
 from whence.relay.module import IRModule
 from whence.runtime.program.threads import thread_count
@@ -34,45 +33,13 @@ from whence.tuning.tasks import tasks_of
 from whence.tuning.tuner import Result, Settings, Tuner
 
 
-class KernelSpace(ConfigSpace):
-    """The space of a kernel's knobs; its legal points are the valid configurations."""
-
-    def __init__(self, kernel: Kernel):
-        super().__init__()
-        for knob in kernel.space.knobs:
-            self.define_knob(knob.name, knob.candidates)
-        self._kernel = kernel
-        self.multi_filter(self._goes)
-
-    @cached_property
-    def space(self) -> Space:
-        return self._kernel.space
-
-    def subrange_length(self, start: int, end: int) -> int:
-        if (start, end) == (0, self.range_length):
-            return len(self.space.points())
-        return super().subrange_length(start, end)
-
-    def decisions(self, config: ConfigEntity) -> dict[str, int]:
-        """The decisions of a configuration that are other than by default."""
-        knobs = self._kernel.space.knobs
-        return {knob.name: config[knob.name].val for knob in knobs if config[knob.name].val != knob.default}
-
-    def _goes(self, values: Mapping[str, Any]) -> bool:
-        numbers = {name: entity.val for name, entity in values.items()}
-        knobs = self._kernel.space.knobs
-        if all(numbers[knob.name] == knob.default for knob in knobs):
-            return True
-        return all(bool(knob.allows(numbers)) for knob in knobs)
-
-
 class KernelTask(Task):
     """A kernel of a model."""
 
     def __init__(self, kernel: Kernel, model_bytes: int):
         super().__init__(kernel.name, kernel.arguments)
         self.kernel = kernel
-        self.config_space: KernelSpace = KernelSpace(kernel)
+        self.config_space: KernelSpace = KernelSpace(kernel.space)
         self.target = kernel.target
         self.flop = float(max(1, sum(operations for operations, _ in kernel.kernel.work)))
         self._model_bytes = model_bytes
