@@ -209,11 +209,11 @@ def _pairs(history: Any, records: list[Record], tasks: Set[str]) -> Iterator[tup
         case Records():
             records += history.records
         case str() | PathLike():
-            yield from _of_file(Path(history), tasks)
+            yield from _of_file(Path(cast("FilePath", history)), tasks)
         case TextIOBase():
             yield from (pair for line in history if (pair := decode(line)) is not None)
-        case (MeasureInput(), MeasureResult()):
-            yield history
+        case (MeasureInput() as inp, MeasureResult() as result):
+            yield inp, result
         case _:
             try:
                 parts = iter(history)

@@ -32,16 +32,17 @@ def matmul(N: int, L: int, M: int, dtype: str) -> Made:
     k = te.reduce_axis((0, L), name="k")
     C = te.compute((N, M), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
     s = te.create_schedule(C.op)
-    (y, x), (k,) = s[C].op.axis, s[C].op.reduce_axis
+    y, x = s[C].op.axis
+    inner = s[C].op.reduce_axis[0]
     cfg = autotvm.get_config()
     cfg.define_split("tile_y", y, num_outputs=2)
     cfg.define_split("tile_x", x, num_outputs=2)
     yo, yi = cfg["tile_y"].apply(s, C, y)
     if cfg["tile_x"].size[-1] == 1:
-        s[C].reorder(yo, k, yi, x)
+        s[C].reorder(yo, inner, yi, x)
     else:
         xo, xi = cfg["tile_x"].apply(s, C, x)
-        s[C].reorder(yo, xo, k, yi, xi)
+        s[C].reorder(yo, xo, inner, yi, xi)
     return s, [A, B, C]
 
 

@@ -55,8 +55,8 @@ class GATuner(Tuner):
         weights = np.array([self.scores[index] for index in parents]) + 1e-9
         dims, children = self.space.dims, list[list[int]]()
         for _ in range(min(self.pop_size, len(self.space) - len(self.visited))):
-            first, second = self._rng.choice(len(parents), 2, p=weights / weights.sum())
-            mixed = zip(*(self.space.point2knob(parents[parent]) for parent in (first, second)), strict=True)
+            pair: list[int] = self._rng.choice(len(parents), 2, p=weights / weights.sum()).tolist()
+            mixed = zip(*(self.space.point2knob(parents[parent]) for parent in pair), strict=True)
             gene = [genes[int(self._rng.integers(2))] for genes in mixed]
             for at, dim in enumerate(dims):
                 if self._rng.random() < self.mutation_prob:

@@ -87,8 +87,8 @@ class DefaultVizParser(VizParser):
                 array = node.data
                 value = f"value: {array}\n" if array.ndim == 0 else ""
                 return VizNode(identity, "Const", f"{value}{_shape(array.shape, array.dtype)}"), []
-            case Call(op=Op()):
-                return VizNode(identity, f"Call {node.op.name}", _attributes(node)), edges
+            case Call(op=Op() as operator):
+                return VizNode(identity, f"Call {operator.name}", _attributes(node)), edges
             case Function():
                 composite = (node.attrs or {}).get("Composite", "") if node.attrs else ""
                 return VizNode(identity, f"Func {composite}".strip(), _parameters(node)), edges
