@@ -36,6 +36,10 @@ def inner(relay, n):
     return relay.not_of_tvm + te.neither
 
 
+held_target = tvm.target.Target("llvm")
+held_target.kind.name, held_target.attrs, held_target.no_field
+
+
 def build(s):
     te.create_schedule(s).no_primitive()
     return tvm.build(s, name="main", no_option=1) if s else tvm.target.Target("llvm")
@@ -56,8 +60,9 @@ def test_what_is_missing_is_named_with_its_line_and_the_nearest(tmp_path: Path) 
         (11, "tvm.relay.build(tagret=)"),
         (14, "GraphModule.set_inputt"),
         (17, "IRModule.no_such_method"),
-        (26, "Schedule.no_primitive"),
-        (27, "tvm.build(no_option=)"),
+        (26, "Target.no_field"),
+        (30, "Schedule.no_primitive"),
+        (31, "tvm.build(no_option=)"),
     }
     assert found[5, "tvm.no_such.thing"].startswith("tvm.no_such is missing")
     assert "(did you mean relu" in found[9, "tvm.relay.nn.reluu"]
@@ -65,7 +70,7 @@ def test_what_is_missing_is_named_with_its_line_and_the_nearest(tmp_path: Path) 
     assert "the CPU is the only device" in found[11, "tvm.relay.build('cuda')"]
     assert "(did you mean target" in found[11, "tvm.relay.build(tagret=)"]
     assert "(did you mean set_input" in found[14, "GraphModule.set_inputt"]
-    assert str(report).endswith("10 missing")
+    assert str(report).endswith("11 missing")
 
 
 def test_the_command_counts_and_exits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -192,10 +192,14 @@ class _Reader(ast.NodeVisitor):
         if called is None or called.is_instance or not callable(called.value):
             return None
         self._check_arguments(called, node)
+        maker = called.value
         if isinstance(called.value, type):
-            return _Known(f"{called.value.__name__}", called.value, True)
+            # A class whose own class says what a call of it returns makes objects of another.
+            maker = vars(type(called.value)).get("__call__") if type(called.value) is not type else None
+            if maker is None or type(called.value).__module__.split(".")[0] != "whence":
+                return _Known(called.value.__name__, called.value, True)
         try:
-            result = get_type_hints(called.value).get("return")
+            result = get_type_hints(maker).get("return")
         except Exception:  # Hints of types that are only there for checkers.
             return None
         if not isinstance(result, type) or not result.__module__.startswith("whence."):
