@@ -121,3 +121,11 @@ def test_norms_and_products() -> None:
     np.testing.assert_allclose(
         testing.dense(x[:, :, 0], y, bias, True, True), np.maximum(product + bias, 0), rtol=1e-4, atol=1e-6
     )
+
+
+def test_slices_that_are_set_leave_out_what_is_whole() -> None:
+    x, v = a(3, 4, 3), a(2, 3, 3)
+    wanted = x.copy()
+    wanted[1:4, 1:4] = v
+    for begin, end in (([1, 1, 0], [4, 4]), ([1, 1], [4, 1000, 3])):
+        np.testing.assert_array_equal(testing.strided_set_python(x, v, begin, end), wanted)

@@ -282,10 +282,12 @@ def strided_slice_python(
     )
 
 
-def strided_set_python(data: Array, v: Array, begin: Any, end: Any, strides: Any) -> Array:
-    """The data with other elements from `begin` on, before `end`."""
-    points = [np.asarray(values, np.int32) for values in (begin, end, strides)]
-    return _one(relay.strided_set, data, v, *points)
+def strided_set_python(data: Array, v: Array, begin: Any, end: Any, strides: Any = None) -> Array:
+    """Return `data` with `v` in a slice; axes that begin, end or strides leave out are whole, with stride 1."""
+    starts = [*begin, *[0] * (data.ndim - len(begin))]
+    ends = [*end, *data.shape[len(end) :]]
+    steps = [*(strides or ()), *[1] * (data.ndim - len(strides or ()))]
+    return _one(relay.strided_set, data, v, *(np.array(point, np.int32) for point in (starts, ends, steps)))
 
 
 def affine_grid_python(data: Array, target_shape: Sequence[int]) -> Array:
