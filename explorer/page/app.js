@@ -127,13 +127,14 @@ export function createApp(model, page) {
  */
 export function firstPanes(app, width) {
   const model = kindOf("graph")?.enabled(app) ? "graph" : "model";
-  const levels = [model, "relay", "tir", "asm"];
-  const wanted = width >= WIDE ? levels : width >= 900 || width <= NARROW ? levels.slice(0, 3) : ["relay", "tir"];
+  const program = programOf(app);
+  // Functions of tensor expressions have no relay.
+  const levels = [model, app.model.lastStage("relay", -1, program) < 0 ? "te" : "relay", "tir", "asm"];
+  const wanted = width >= WIDE ? levels : width >= 900 || width <= NARROW ? levels.slice(0, 3) : levels.slice(1, 3);
   /** @type {Pane} */
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
   /** @type {Pane[]} */
   const panes = [];
-  const program = programOf(app);
   const start = { ...nothing, stage: app.model.lastStage("tir", heaviestKernel(app)) };
   const call = heaviestCall(app.model, heaviestKernel(app));
   for (const level of wanted) {

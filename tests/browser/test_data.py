@@ -133,6 +133,32 @@ def test_plots_are_walked_and_pinned(page: Page, shown: Session, dock: str):
     assert re.search("thread|tensor|Click", said.text_content() or "")
 
 
+def test_a_part_of_the_timeline_is_summed(page: Page, shown: Session):
+    page.locator("[data-test=dock-timeline]").click()
+    plot, said = page.locator("[data-test=timeline-plot]"), page.locator("[data-test=timeline-plot-said]")
+    line = shown.times[0].timeline
+    mine = [row for row, thread in enumerate(line.thread) if thread == 0]
+    plot.focus()
+    for _ in range(mine[1] + 1):
+        page.keyboard.press("Shift+ArrowRight")
+    text = said.text_content() or ""
+    assert "2 calls; at work thread 0 " in text
+    longer = max(mine[:2], key=lambda row: line.end[row] - line.begin[row])
+    assert shown.layers.name[shown.sets[shown.calls[line.call[longer]].set][0]] in text.partition("longest ")[2]
+    page.keyboard.press("ArrowRight")
+    assert "at work" not in (said.text_content() or "")
+    box = plot.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 3
+    page.mouse.move(box["x"] + 80, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, y)
+    page.mouse.move(box["x"] + box["width"] - 1, y)
+    page.mouse.up()
+    assert f"{len(mine)} calls; at work thread 0 " in (said.text_content() or "")
+    assert page.locator("[data-test=lineage]").count() == 0
+
+
 def test_the_first_layer_that_departs_is_at_the_top(page: Page, shown: Session):
     page.locator("[data-test=dock-tensors]").click()
     (tensors,) = shown.tensors

@@ -15,6 +15,7 @@ from recorded_sessions import recorded
 from synthetic_sessions import session as synthetic
 from traced_network import traced_network
 
+from whence import te
 from whence.explorer.report_file import write_report
 from whence.explorer.session.document import Body, Program, Session
 from whence.explorer.session.judgement import Answer, Verdict
@@ -385,3 +386,12 @@ def test_a_line_of_python_lights_up_every_level(page: Page, tmp_path: Path):
     _row(page, "python", line).click()
     assert page.evaluate("window.whence.app.state.get('pins')[0].label") == "relu, sigmoid"
     assert _rows(page, "relay", "[data-pin=A]") == _kin(session, page, "relay", layers)
+
+
+def test_functions_begin_with_their_tensor_expressions(page: Page, tmp_path: Path):
+    x = te.placeholder((64,), name="x")
+    schedule = te.create_schedule(te.compute((64,), lambda i: x[i] * 2, name="y"))
+    write_report(record(schedule), tmp_path / "function.html")
+    page.goto((tmp_path / "function.html").as_uri())
+    page.locator("[data-level=te] [data-row]:has(.bar)").first.wait_for()
+    assert [pane[0] for pane in page.evaluate(_STATE)] == ["model", "te", "tir"]

@@ -18,7 +18,11 @@ import { h, mark } from "whence/dom";
  * @property {readonly Tick[]} along ticks of y
  * @property {readonly {x: number, until: number, text: string}[]} [spans] parts of x that are marked
  * @property {readonly Tick[]} [levels] values of y that are marked
+ * @property {(from: number, until: number) => string} [summary] what is said of a part of x that somebody selects
  */
+
+/** Pixels from which on a movement selects. */
+const DRAG = 4;
 
 export class Plot {
   /** The part of x in view. */
@@ -26,6 +30,11 @@ export class Plot {
   #until = 1;
   #chosen = -1;
   #frame = 0;
+  /** The part of x that is selected. @type {[number, number] | null} */
+  #range = null;
+  #down = 0;
+  /** Where a selection began: the pointer's x, or the box that keys began at. @type {{x: number, until: number} | null} */
+  #begun = null;
   /** @type {(() => void)[]} */
   #off = [];
 
@@ -45,8 +54,12 @@ export class Plot {
       "aria-valuemax": Math.max(0, drawing.boxes.length - 1),
       "aria-valuenow": 0,
       "data-test": drawing.name,
-      onclick: (/** @type {MouseEvent} */ event) => this.#pin(this.#hit(event), event.shiftKey),
-      onpointermove: (/** @type {PointerEvent} */ event) => this.#choose(this.#hit(event)),
+      onclick: (/** @type {MouseEvent} */ event) => void (this.#begun ?? this.#pin(this.#hit(event), event.shiftKey)),
+      onpointerdown: (/** @type {PointerEvent} */ event) => {
+        this.#select(null);
+        this.#down = event.offsetX;
+      },
+      onpointermove: (/** @type {PointerEvent} */ event) => this.#moved(event),
       onpointerleave: () => this.#choose(-1),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
       onwheel: (/** @type {WheelEvent} */ event) => this.#wheel(event),
@@ -71,10 +84,33 @@ export class Plot {
 
   #tell() {
     const box = this.drawing.boxes[this.#chosen];
-    const text = box ? `${box.label}: ${box.about}` : `${this.drawing.title}. Click or Enter pins, arrow keys go from one to the next, + and - zoom, 0 shows all.`;
+    const text = this.#range ? (this.drawing.summary?.(...this.#range) ?? "") : box ? `${box.label}: ${box.about}` : `${this.drawing.title}. Click or Enter pins, arrow keys go from one to the next, + and - zoom, 0 shows all${this.drawing.summary ? ", dragging or Shift with arrow keys selects a part" : ""}.`;
     this.said.textContent = text;
     mark(this.canvas, "aria-valuenow", String(Math.max(0, this.#chosen)));
     mark(this.canvas, "aria-valuetext", box ? text : "none");
+  }
+
+  /** @param {PointerEvent} event */
+  #moved(event) {
+    const drags = this.#begun || Math.abs(event.offsetX - this.#down) >= DRAG;
+    if (!this.drawing.summary || !(event.buttons & 1) || !drags) return this.#choose(this.#hit(event));
+    for (const pixel of [this.#down, event.offsetX]) {
+      const share = (pixel - LEFT) / Math.max(1, this.canvas.clientWidth - LEFT - 8);
+      const at = Math.max(0, Math.min(this.drawing.width, this.#from + share * (this.#until - this.#from)));
+      this.#select({ x: at, until: at });
+    }
+  }
+
+  /**
+   * Select from where a selection began to a place, or nothing.
+   * @param {{x: number, until: number} | null | undefined} place
+   */
+  #select(place) {
+    if (place) this.#begun ??= place;
+    else this.#begun = null;
+    this.#range = place && this.#begun ? [Math.min(this.#begun.x, place.x), Math.max(this.#begun.until, place.until)] : null;
+    this.#tell();
+    this.#later();
   }
 
   /** @param {number} number */
@@ -102,8 +138,11 @@ export class Plot {
     const to = { ArrowRight: this.#chosen + 1, ArrowLeft: this.#chosen - 1, Home: 0, End: last }[event.key];
     const zoom = { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity }[event.key];
     if (to !== undefined) {
+      if (this.drawing.summary && event.shiftKey) this.#select(this.drawing.boxes[Math.max(0, this.#chosen)]);
+      else if (this.#range) this.#select(null);
       this.#choose(Math.max(0, Math.min(last, to)));
       this.#show(this.#chosen);
+      if (event.shiftKey && this.#begun) this.#select(this.drawing.boxes[this.#chosen]);
     } else if (zoom !== undefined) this.#zoom(zoom, 0.5);
     else if (event.key === "Enter" || event.key === " ") this.#pin(this.#chosen, event.shiftKey);
     else return;
@@ -171,7 +210,9 @@ export class Plot {
   }
 
   #draw() {
-    paint(this.canvas, this.drawing, this.#scale(), [this.#from, this.#until], this.#looks());
+    const [x, until] = this.#range ?? [0, 0];
+    const spans = this.#range ? [{ x, until, text: "" }] : this.drawing.spans;
+    paint(this.canvas, { ...this.drawing, ...(spans && { spans }) }, this.#scale(), [this.#from, this.#until], this.#looks());
   }
 
   /** @returns {(box: Box, number: number) => "" | "pin-a" | "pin-b" | "hover"} the colour of the frame of a box */

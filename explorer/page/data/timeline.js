@@ -8,6 +8,7 @@ import { count, duration, shortSymbol } from "whence/words";
 /** @typedef {import("whence/document").Times} Times */
 
 const SHARE = 0.84;
+const LONGEST = 3;
 
 /** @type {import("whence/types").Dock} */
 export const timelineDock = {
@@ -51,8 +52,35 @@ function drawing(app, timeline, threads, until) {
     height: threads,
     down: true,
     across: ticks,
+    summary: (from, until) => summary(app, timeline, threads, from, until),
     along: Array.from({ length: threads }, (_, thread) => ({ at: thread + SHARE / 2, text: `thread ${thread}` })),
   };
+}
+
+/**
+ * Say how busy threads are in a part of the run, and which calls take most of it.
+ * @param {App} app
+ * @param {import("whence/document").Timeline} timeline
+ * @param {number} threads
+ * @param {number} from
+ * @param {number} until
+ */
+function summary(app, timeline, threads, from, until) {
+  const { calls, sets } = app.model.document;
+  const busy = Array.from({ length: threads }, () => 0);
+  /** @type {[number, number][]} */
+  const own = [];
+  timeline.call.forEach((number, at) => {
+    const [begin = 0, end = 0, thread = 0] = [timeline.begin[at], timeline.end[at], timeline.thread[at]];
+    const part = Math.min(end, until) - Math.max(begin, from);
+    if (part <= 0) return;
+    busy[thread] = (busy[thread] ?? 0) + part;
+    if (thread === 0) own.push([number, part]);
+  });
+  const longest = own.toSorted((a, b) => b[1] - a[1]).slice(0, LONGEST);
+  const names = longest.map(([number, part]) => `${app.model.label(sets[calls[number]?.set ?? 0] ?? [], calls[number]?.name)} ${duration(part)}`);
+  const shares = busy.map((part, thread) => `thread ${thread} ${Math.round((100 * part) / (until - from || 1))} %`);
+  return `${duration(until - from)} from ${duration(from)} on: ${count(own.length, "call")}; at work ${shares.join(", ")}; longest ${names.join("; ")}`;
 }
 
 /**
