@@ -161,6 +161,42 @@ def test_variables_have_the_bounds_of_their_dtypes() -> None:
     assert known.const_int_bound(te.var("v", "int64")).max_value == arith.ConstIntBound.POS_INF
 
 
+def test_rests_and_quotients_are_put_together() -> None:
+    draw, everywhere = random.Random(13), points()
+    for _ in range(60):
+        flat: Expr = X * 10 + Y + draw.randint(-3, 3) if draw.random() < 0.5 else Y * 2 + Z
+        small = draw.choice([2, 3, 4])
+        large = small * draw.choice([2, 3])
+        expr = (
+            te.floordiv(flat, large) * large
+            + te.floordiv(te.floormod(flat, large), small) * small
+            + te.floormod(flat, small)
+        )
+        simple = analyzer().simplify(expr)
+        assert "%" not in str(simple), (expr, simple)
+        assert [value(simple, at) for at in everywhere] == [value(expr, at) for at in everywhere]
+
+
+def test_a_strong_proof_uses_ranges_of_open_ends() -> None:
+    known, n, m = arith.Analyzer(), te.size_var("n"), te.size_var("m")
+    i, j, strong = te.var("i"), te.var("j"), arith.ProofStrength.SYMBOLIC_BOUND
+    known.bind(i, arith.Range(0, te.floordiv(n + 7, 8)))
+    known.bind(j, arith.Range(0, 8))
+    padded, index = te.floordiv(n + 7, 8) * 8, i * 8 + j
+    for condition, holds in (
+        (index < padded, True),
+        (index + m >= 0, True),
+        (te.all(padded + m > index, index >= 0), True),
+        (index + 1 < padded, False),
+        (index < n, False),
+        (index < padded - m, False),
+    ):
+        assert known.can_prove(condition, strong) == holds, condition
+    assert not known.can_prove(index < padded)
+    known.bind(i, arith.Range(0, 100), allow_override=True)
+    assert not known.can_prove(index < padded, strong)
+
+
 @pytest.mark.parametrize(
     ("expr", "expected"),
     [

@@ -10,12 +10,23 @@ ConstIntBound(3, 31)
 
 Everything uses the maps of `dialects/affine.py`, in which a part of an expression that is not affine (a product of
 variables, an element of a tensor) is one more variable.
+
+>>> y = te.var("y")
+>>> loops = {x: arith.Range(0, 8), y: arith.Range(0, 4)}
+>>> fused = x * 4 + y
+>>> rows, columns = arith.detect_iter_map([fused // 16, fused % 16], loops, check_level="bijective").indices
+>>> arith.inverse_affine_iter_map([rows, columns], [te.var("i"), te.var("j")])[x]
+i * 4 + j // 4
+
+A map of iterators (`iter_map.py`) has the indices of a loop nest as digits of independent iterators: so it can be said
+which values are there, and each once, and the map can be inverted, or divided into inner and outer loops.
 """
 
 from whence.arith import _ffi_api as _ffi_api
 from whence.arith import int_set as int_set
 from whence.arith.analyzer import Analyzer as Analyzer
 from whence.arith.analyzer import ConstIntBound as ConstIntBound
+from whence.arith.analyzer import ProofStrength as ProofStrength
 from whence.arith.deduce import deduce_bound as deduce_bound
 from whence.arith.forms import Range as Range
 from whence.arith.int_set import EvalSet as EvalSet

@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import ClassVar, cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from whence.arith.forms import Forms, integer
-from whence.arith.int_set import IntervalSet, IntSet, eval_set
+from whence.arith.int_set import IntervalSet, IntSet, eval_set, neg_inf
+from whence.arith.iter_affine import normalize_to_iter_sum
+from whence.arith.iter_map import normalize_iter_map_to_expr
 from whence.arith.modular import ANY, ModularSet, modular_of
-from whence.arith.pattern import limits, remainders
+from whence.arith.pattern import limits, remainders, sums_at_least_0
 from whence.dialects.affine import FAR, Linear, linear
-from whence.support.errors import FrontendError, expectation
+from whence.support.errors import FrontendError, ScheduleError, expectation
 from whence.te.language import expr as language
-from whence.te.language.expr import Axis, Const, Expr, ExprLike, Var
+from whence.te.language.expr import Axis, Binary, Const, Expr, ExprLike, Var
+from whence.te.language.walks import walk
+
+_FURTHEST = 1 << 30
+"""More values than a variable of a known range has."""
+
+
+class ProofStrength(IntEnum):
+    """The means of a proof: numbers between which variables lie, or expressions, too."""
+
+    DEFAULT = 0
+    SYMBOLIC_BOUND = 1
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,8 @@ class Analyzer:
     def __init__(self) -> None:
         self._forms = Forms()
         self._equal: dict[int, ModularSet] = {}
+        self._intervals: dict[Var | Axis, IntervalSet] = {}
+        """The ranges of variables, whose ends may be expressions."""
 
     def bind(self, var: Var | Axis, expr: language.Range | ExprLike, allow_override: bool = False) -> None:
         """Set the value of a variable, or its range.
@@ -51,6 +67,8 @@ class Analyzer:
             low = self._forms.bounds(integer(expr.min))[0]
             high = self._forms.bounds(integer(cast("int", expr.min) + cast("int", expr.extent)))[1] - 1
             self.update(var, ConstIntBound(low, high), allow_override)
+            end = language.binary("sub", language.binary("add", expr.min, expr.extent), 1)
+            self._intervals[var] = IntervalSet(expr.min, end)
             return
         value = integer(expr)
         self.update(var, ConstIntBound(*self._forms.bounds(value)), allow_override)
@@ -65,6 +83,7 @@ class Analyzer:
         before, now = self._forms.facts.get(number), (max(info.min_value, -FAR), min(info.max_value, FAR))
         if not override and before not in (None, now):
             raise FrontendError(expectation("Analyzer", f"{var} as it was bound before, {before}", str(now)))
+        self._intervals.pop(var, None)
         self._forms.facts[number] = now
         self._forms.refresh()
 
@@ -115,7 +134,24 @@ class Analyzer:
         simple = self._forms.simplify(integer(expr))
         for _ in range(steps - 1):
             simple = self._forms.simplify(simple)
-        return simple
+        return self._in_digits(integer(expr), simple)
+
+    def _in_digits(self, expr: Expr, simple: Expr) -> Expr:
+        """An expression with rests as the sum of digits that it is of variables in known ranges, if that is shorter."""
+        nodes = walk([simple])
+        if not any(isinstance(node, Binary) and node.op == "floormod" for node in nodes):
+            return simple
+        ranges = {node: self._forms.ranges[self._forms.number(node)] for node in nodes if isinstance(node, Var | Axis)}
+        domain = {
+            var: language.Range(low, high - low + 1)
+            for var, (low, high) in ranges.items()
+            if var.dtype == simple.dtype and _FURTHEST > high - low and abs(low) < _FURTHEST
+        }
+        try:
+            sums = [normalize_iter_map_to_expr(normalize_to_iter_sum(one, domain)) for one in (expr, simple)]
+        except ScheduleError:  # The dtype has no number of all iterations.
+            return simple
+        return min([simple, *sums], key=lambda one: len(walk([one])))
 
     def rewrite_simplify(self, expr: ExprLike) -> Expr:
         """Return the result of `simplify`: there is one way to do it."""
@@ -125,10 +161,22 @@ class Analyzer:
         """Return the result of `simplify`, whose sums have a canonical order."""
         return self.simplify(expr)
 
-    def can_prove(self, expr: ExprLike) -> bool:
-        """Return whether a condition holds for sure."""
+    def can_prove(self, expr: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
+        """Return whether a condition holds for sure; a strong proof uses ranges whose ends are expressions."""
         simple = self.simplify(expr)
-        return isinstance(simple, Const) and bool(simple.value)
+        if isinstance(simple, Const) or strength == ProofStrength.DEFAULT:
+            return isinstance(simple, Const) and bool(simple.value)
+        return all(self._never_negative(side) for side in sums_at_least_0(simple))
+
+    def _never_negative(self, expr: Expr) -> bool:
+        # An end may have a variable whose range has ends itself.
+        for _ in range(len(self._intervals) + 1):
+            expr = eval_set(expr, self._intervals, self._forms).min_value
+            if expr is neg_inf():
+                return False
+            if self._forms.bounds(expr)[0] >= 0:
+                return True
+        return False
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
         """Return whether two expressions are equal for sure."""

@@ -72,7 +72,8 @@ def detected(
 def normalize_to_iter_sum(index: ExprLike, input_iters: Domain) -> IterSumExpr:
     """Return an expression as a sum of digits of loops, of falling scales; what is no digit is in its base."""
     sums = IterSums(input_iters, partly=True)
-    found = sums.merged(sums.sum_of(convert(index)))
+    (found,) = sums.unified([sums.merged(sums.sum_of(convert(index)))])
+    found = sums.merged(found)
     order = sorted(found.args, key=lambda split: -nominal(sums.size(split.scale)))
     return IterSumExpr(tuple(order), found.base)
 

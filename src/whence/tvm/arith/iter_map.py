@@ -126,6 +126,8 @@ def times(a: Expr, b: Expr) -> Expr:
 
 def variable_of(source: Expr) -> tuple[Var | Axis, Expr | None]:
     """The variable of a loop that a mark has as its source, and the start of its range if that is not 0."""
+    if isinstance(source, Binary) and source.op == "add":
+        return cast("Var", source.a), constant(-cast("Const", source.b).value, source.dtype)
     if isinstance(source, Binary):
         return cast("Var", source.a), source.b
     return cast("Var", source), None

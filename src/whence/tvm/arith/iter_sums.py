@@ -55,6 +55,12 @@ class Constraint:
         return compare(self.op, times(total, self.scale), self.edge)
 
 
+def _from_0(var: Expr, low: Expr) -> Expr:
+    """A variable less the start of its range."""
+    negative = isinstance(low, Const) and low.value < 0
+    return Binary("add", var, constant(-low.value, low.dtype)) if negative else Binary("sub", var, low)
+
+
 class IterSums:
     """The sums of digits of expressions over the loops of a domain.
 
@@ -89,7 +95,7 @@ class IterSums:
             if simplify_trivial and is_number(extent, 1):
                 self._variables[id(var)] = IterSumExpr((), low)
                 continue
-            mark = IterMark(var if is_number(low, 0) else Binary("sub", var, low), extent)
+            mark = IterMark(var if is_number(low, 0) else _from_0(var, low), extent)
             self.loops.append(mark)
             self._variables[id(var)] = IterSumExpr((IterSplitExpr(mark),), low)
 

@@ -109,7 +109,7 @@ def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Ex
     forms = Forms()
     ends: dict[int, list[Expr | None]] = {position: [None, None] for position in range(len(var_list))}
     dims = [forms.number(var) for var in var_list]
-    for left in _sums_at_least_0(integer(expr)):
+    for left in sums_at_least_0(integer(expr)):
         found = coefficients(forms.form(left), dims, forms)
         if found is None:
             return []
@@ -131,8 +131,8 @@ def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Ex
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
-def _sums_at_least_0(condition: Expr) -> Iterator[Expr]:
-    """Expressions that are all at least 0 where a conjunction of comparisons holds; -1 for other parts."""
+def sums_at_least_0(condition: Expr) -> Iterator[Expr]:
+    """Yield expressions that are all at least 0 where a conjunction of comparisons holds; -1 for other parts."""
     pending = [condition]
     while pending:
         match pending.pop():
