@@ -4,7 +4,7 @@ import { isFrameOp } from "whence/words";
 
 /** @typedef {import("whence/session").SessionModel} SessionModel */
 /** @typedef {import("whence/types").Heat} Heat */
-/** @typedef {{shares: Float64Array, hottest: number, total: number}} LineHeat */
+/** @typedef {{shares: Float64Array, hottest: number, total: number, signed: boolean}} LineHeat `signed`: below 0 is faster than in the other session */
 
 /** @type {WeakMap<SessionModel, Map<string, LineHeat | null>>} */
 const cache = new WeakMap();
@@ -13,7 +13,7 @@ const cache = new WeakMap();
  * Return the heat of the lines of a stage whose columns are there; null where nothing of the kind was measured.
  *
  * A line's share is that of its samples where the session has them; else each layer's weight is spread evenly over its
- * lines that compute. The shares of a stage add up to 1.
+ * lines that compute. The shares of a stage add up to 1, those of a change without their signs.
  * @param {SessionModel} model
  * @param {Heat} heat
  * @param {number} stage
@@ -21,19 +21,20 @@ const cache = new WeakMap();
  * @returns {LineHeat | null}
  */
 export function heatOfLines(model, heat, stage, call) {
-  if (heat === "off" || heat === "change") return null;
+  if (heat === "off") return null;
   const known = cache.get(model) ?? new Map();
   cache.set(model, known);
   const key = `${heat} ${stage} ${call}`;
   if (!known.has(key)) {
     const weights = heat === "time" ? sampled(model, stage, call) : null;
-    known.set(key, shares(weights ?? spread(model, heat, stage, call)));
+    known.set(key, shares(weights ?? spread(model, heat, stage, call), heat === "change"));
   }
   return known.get(key) ?? null;
 }
 
 /**
- * Return the weight of each layer: seconds of a run, operations or bytes; null where nobody knows them.
+ * Return the weight of each layer: seconds of a run, operations or bytes, or how much slower it is than in the other
+ * session, of a kernel in the part that it has of the layer's time; null where nobody knows them.
  * @param {SessionModel} model
  * @param {Heat} heat
  * @param {number} [kernel] only what its calls take
@@ -47,6 +48,7 @@ export function weightOfLayers(model, heat, kernel = -1, call = -1) {
   const add = (row, weight) => {
     if (row >= 0) weights[row] = (weights[row] ?? 0) + weight;
   };
+  if (heat === "change") return changeOfLayers(model, kernel, call);
   if (heat === "time") {
     if (times.length === 0) return null;
     const chosen = kernel < 0 ? null : new Set(call < 0 ? model.callsOf(kernel) : [call]);
@@ -68,6 +70,23 @@ export function weightOfLayers(model, heat, kernel = -1, call = -1) {
     });
   }
   return weights.some((weight) => weight > 0) ? weights : null;
+}
+
+/**
+ * Return how much slower (below 0: faster) each layer is: in seconds, or where these were not measured in instructions.
+ * @param {SessionModel} model @param {number} kernel @param {number} call
+ */
+function changeOfLayers(model, kernel, call) {
+  const { comparison, layers } = model.document;
+  if (!comparison) return null;
+  const timed = comparison.layers.some(({ seconds: [a, b] }) => a >= 0 && b >= 0);
+  const changes = new Float64Array(layers.name.length);
+  for (const { first, seconds, instructions } of comparison.layers) {
+    const [here, there] = timed ? seconds : instructions;
+    if (first >= 0 && here >= 0 && there >= 0) changes[first] = here - there;
+  }
+  const [whole, own] = kernel < 0 ? [null, null] : [weightOfLayers(model, "time"), weightOfLayers(model, "time", kernel, call)];
+  return whole && own ? changes.map((change, row) => ((whole[row] ?? 0) > 0 ? (change * (own[row] ?? 0)) / (whole[row] ?? 1) : 0)) : changes;
 }
 
 /**
@@ -123,11 +142,11 @@ function spread(model, heat, stage, call) {
   return weights;
 }
 
-/** @param {Float64Array | null} weights @returns {LineHeat | null} */
-function shares(weights) {
+/** @param {Float64Array | null} weights @param {boolean} signed @returns {LineHeat | null} */
+function shares(weights, signed) {
   if (!weights) return null;
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const total = weights.reduce((sum, weight) => sum + Math.abs(weight), 0);
   if (!(total > 0)) return null;
   const result = weights.map((weight) => weight / total);
-  return { shares: result, hottest: result.reduce((most, share) => Math.max(most, share), 0), total };
+  return { shares: result, hottest: result.reduce((most, share) => Math.max(most, Math.abs(share)), 0), total, signed };
 }

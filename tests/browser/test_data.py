@@ -220,6 +220,11 @@ def test_the_graph_shows_what_is_slower_and_what_is_faster(page: Page, tmp_path:
     canvas = page.locator("canvas.graph-canvas").first
     counts = canvas.evaluate(_HUES)
     assert all(counts.values()), counts
+    for way in ("slower", "faster"):
+        bar = page.locator(f".text-pane .heat i[data-change={way}]").first
+        bar.wait_for()
+        assert way in (bar.locator("..").get_attribute("title") or "")
+        assert (bar.bounding_box() or {"width": 0})["width"] > 1
 
 
 def test_pictures_of_the_docks(page: Page, shown: Session, picture: Callable[[str], None]):

@@ -35,19 +35,14 @@ function some(weights) {
 }
 
 /**
- * Return how much slower (below 0: faster) each node is than in the other session: seconds of its layers, or where these
- * were not measured instructions. A call has of each layer the part that it has of its time.
+ * Return how much slower (below 0: faster) each node is than in the other session. A call has of each layer the part
+ * that it has of its time.
  * @param {SessionModel} model @param {Graph} graph
  */
 function changeOfNodes(model, { nodes, level, program }) {
-  const { comparison, layers, sets, times } = model.document;
-  if (!comparison) return null;
-  const timed = comparison.layers.some(({ seconds: [a, b] }) => a >= 0 && b >= 0);
-  const changes = new Float64Array(layers.name.length);
-  for (const { first, seconds, instructions } of comparison.layers) {
-    const [here, there] = timed ? seconds : instructions;
-    if (first >= 0 && here >= 0 && there >= 0) changes[first] = here - there;
-  }
+  const { sets, times } = model.document;
+  const changes = weightOfLayers(model, "change");
+  if (!changes) return null;
   if (level === "calls") {
     const run = times.find((candidate) => candidate.program === program);
     const whole = weightOfLayers(model, "time");

@@ -16,13 +16,32 @@ function opcode(text) {
   return found && text[OPCODE.lastIndex] !== ":" ? [found[1] ?? ""] : [];
 }
 
+/** The lines of the last question about some, and after which pass. @type {WeakMap<Tables, {after: string, rows: Promise<Rows>}>} */
+const kept = new WeakMap();
+
 /**
+ * Return the lines of a session, which are read once for questions about the same ones.
  * @param {SessionModel} model
  * @param {Tables} tables
  * @param {string} after a pass, "" for the last stages
  * @returns {Promise<Rows>}
  */
-export async function linesOf(model, tables, after) {
+export function linesOf(model, tables, after) {
+  const known = kept.get(tables);
+  if (known?.after === after) return known.rows;
+  const rows = read(model, tables, after);
+  kept.set(tables, { after, rows });
+  rows.catch(() => kept.delete(tables));
+  return rows;
+}
+
+/**
+ * @param {SessionModel} model
+ * @param {Tables} tables
+ * @param {string} after
+ * @returns {Promise<Rows>}
+ */
+async function read(model, tables, after) {
   /** @type {Rows & {layers: number[][], places: Place[], columns: Map<string, Value[]>}} */
   const rows = { layers: [], places: [], columns: new Map(tables.tables.lines?.columns.map(({ name }) => [name, []])) };
   for (const k of after ? (tables.after[after] ?? []) : tables.last) {

@@ -23,7 +23,8 @@ export function lineFacts(model, pane, text, heat, line) {
     exact: text.exact.length === 0 || text.exact[line] === 1,
     output: model.label(text.outputs.get(line) ?? [], ""),
     lost: lostBy(model, pane.stage, text, line, layers),
-    heat: heat ? (heat.shares[line] ?? 0) : -1,
+    heat: heat ? (heat.shares[line] ?? 0) : null,
+    signed: heat?.signed ?? false,
     hottest: heat?.hottest ?? 1,
   };
 }

@@ -46,6 +46,6 @@ export class Fold {
 
   /** What the row of all constants shows; nothing for another line. @param {number} line */
   facts(line) {
-    return line === this.#first && line >= 0 ? { text: `▸ ${this.#folded.size} constants`, layers: [], output: "", lost: "", heat: -1 } : {};
+    return line === this.#first && line >= 0 ? { text: `▸ ${this.#folded.size} constants`, layers: [], output: "", lost: "", heat: null } : {};
   }
 }

@@ -15,7 +15,8 @@ const BARS = 3;
  * @property {boolean} exact
  * @property {string} output the layers whose output the line computes; "" for none
  * @property {string} lost who lost the layers of the line; "" where they are there
- * @property {number} heat share of the whole, 0 to 1; -1 where there is none
+ * @property {number | null} heat share of the whole, 0 to 1, of a change -1 to 1; null where there is none
+ * @property {boolean} signed true for a change
  * @property {number} hottest the largest share
  * @property {number} units height in units
  */
@@ -72,12 +73,15 @@ export function showLine(row, facts) {
 }
 
 /** @param {HTMLElement} row @param {LineFacts} facts */
-function showHeat(row, { heat, hottest }) {
+function showHeat(row, { heat, hottest, signed }) {
   const element = find(row, ".heat");
   const bar = find(row, ".heat i");
-  mark(element, "data-heat", heat >= 0 ? String(heat) : null);
-  mark(element, "title", heat > 0 ? `${(100 * heat).toFixed(heat < 0.01 ? 2 : 1)} %` : null);
-  bar.style.width = heat > 0 ? `${Math.max(4, (100 * heat) / hottest)}%` : "0";
+  const size = Math.abs(heat ?? 0);
+  const way = !signed ? null : (heat ?? 0) > 0 ? "slower" : "faster";
+  mark(element, "data-heat", heat === null ? null : String(heat));
+  mark(element, "title", size > 0 ? `${(100 * size).toFixed(size < 0.01 ? 2 : 1)} %${way ? ` of the change: ${way}` : ""}` : null);
+  mark(bar, "data-change", size > 0 ? way : null);
+  bar.style.width = size > 0 ? `${Math.max(4, (100 * size) / hottest)}%` : "0";
 }
 
 /**

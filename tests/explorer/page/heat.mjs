@@ -66,3 +66,14 @@ test("a node has the change of its layers against the other session, and a call 
   assert.deepEqual([...weightOfNodes(plain, { level: "model", program: 0, nodes }, "change")], [0, -6, 0]);
   assert.equal(weightOfNodes({ document: { ...document, comparison: null } }, calls, "change"), null);
 });
+
+test("lines have the change of their layers, below 0 where they are faster", async () => {
+  const layer = (first, seconds) => ({ first, seconds, instructions: [-1, -1] });
+  const comparison = { layers: [layer(0, [3, 1]), layer(1, [1, 2])] };
+  const compared = new SessionModel({ head: { ...document, comparison }, stageBody: async (number) => bodies[number] });
+  for (const number of bodies.keys()) await compared.columns(number);
+  const { shares, hottest, signed } = heatOfLines(compared, "change", 1, -1);
+  assert.deepEqual([[...shares], hottest, signed], [[1 / 3, 1 / 3, -1 / 3], 1 / 3, true]);
+  assert.equal(heatOfLines(compared, "time", 1, -1).signed, false);
+  assert.equal(heatOfLines(model, "change", 1, -1), null);
+});
