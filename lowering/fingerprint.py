@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "te")
+FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "syntax", "te")
 """The folders that make up lowering, whole: passes are found by name as they run, which no import graph shows."""
 
 
