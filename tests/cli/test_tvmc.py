@@ -119,6 +119,16 @@ def test_shapes_of_command_lines():
     assert str(parse("a:[-1,3]")["a"][0]) == str(tvm.tir.Any())
     with pytest.raises(argparse.ArgumentTypeError, match="input shapes: expected text such as"):
         parse("a:1,2")
+    with pytest.raises(argparse.ArgumentTypeError, match=r"expected numbers as extents, got '\[n,2\]'"):
+        parse("a:[n,2]")
+
+
+def test_a_package_without_a_suffix_is_found_again(path: Path, tmp_path: Path):
+    tvmc.compile(tvmc.load(path, shape_dict={"x": [2, 4]}), package_path=tmp_path / "whatever")
+    package = tvmc.TVMCPackage(package_path=tmp_path / "whatever")
+    assert package.package_path.name == "whatever.tar"
+    result = tvmc.run(package, inputs={"x": X}, repeat=1, number=1)
+    np.testing.assert_allclose(result.get_output("output_0"), np.maximum(X @ W, 0), rtol=1e-5, atol=1e-6)
 
 
 def test_inputs_are_made_by_mode():

@@ -83,7 +83,9 @@ class TVMCPackage:
     executor_type = "graph"
 
     def __init__(self, package_path: str | PathLike[str], project_dir: Path | None = None):
-        self.package_path = Path(package_path)
+        path = Path(package_path)
+        # `compile` adds the suffix to a path without one.
+        self.package_path = path if path.suffix or path.exists() else path.with_name(f"{path.name}.tar")
         self.project_dir = project_dir
         if project_dir is not None:
             weakref.finalize(self, shutil.rmtree, project_dir, ignore_errors=True)

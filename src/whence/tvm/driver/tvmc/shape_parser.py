@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any as Anything
 
 from whence.reading.input_shapes import given_shapes
-from whence.support.errors import FrontendError, PipelineError
+from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.syntax.relay.type_view import Any
+
+_NAMED = re.compile(r"\[[^\]]*[A-Za-z_?][^\]]*\]")
+"""A shape with a name in it, which is no number."""
 
 
 class ShapeTextError(FrontendError, argparse.ArgumentTypeError):
@@ -19,6 +23,8 @@ def parse_shape_string(inputs_string: str) -> dict[str, list[Anything]]:
 
     Raises ShapeTextError for another text.
     """
+    if (named := _NAMED.search(inputs_string)) is not None:
+        raise ShapeTextError(expectation("input shapes", "numbers as extents", repr(named[0])))
     try:
         shapes = given_shapes(inputs_string.replace("],", "] ")).shapes
     except PipelineError as error:
