@@ -40,7 +40,7 @@ class Operand(NamedTuple):
 
 
 class Writer(Protocol):
-    """What a spelling asks of the printer."""
+    """The part of the printer that spellings use."""
 
     sizes: list[str]
     """The names of the sizes of the function."""
