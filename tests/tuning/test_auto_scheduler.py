@@ -12,6 +12,7 @@ import pytest
 import whence
 from whence import auto_scheduler, meta_schedule, relay, te
 from whence.contrib import graph_executor
+from whence.kernels import read_schedule
 from whence.nd import cpu
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError, PipelineError
@@ -49,6 +50,11 @@ def test_tensors_are_tuned_and_scheduled_by_a_log(task: Any, tmp_path: Path, cap
         schedule, arguments = task.apply_best(log)
     assert caplog.messages == []
     np.testing.assert_allclose(whence.build(schedule, arguments)(a), a.sum(1) + 1, rtol=1e-3, atol=1e-3)
+    again = read_schedule(task.print_best(log))
+    assert str(again.sequence).splitlines()[1:] == str(schedule.sequence).splitlines()[1:]
+    np.testing.assert_allclose(whence.build_schedule(again)(a), a.sum(1) + 1, rtol=1e-3, atol=1e-3)
+    with pytest.raises(PipelineError, match="print_best: expected print_mode schedule, got 'cuda'"):
+        task.print_best(log, print_mode="cuda")
     costs = [(result.costs[0], inp) for inp, result in auto_scheduler.load_records(log) if not result.error_no]
     best = min(costs, key=lambda pair: pair[0])[1].config
     assert str(task.instantiate(task.config_space.get(task.config_space.index_of_entity(best)))[0]) == str(schedule)

@@ -120,6 +120,15 @@ class SearchTask(Task):
             raise PipelineError(expectation("apply_best", f"a line of {self.name}{self.args} in {log_file}", "none"))
         return self.instantiate(config)
 
+    def print_best(self, log_file: str | PathLike[str], print_mode: str = "schedule") -> str:
+        """The primitives of the fastest line of a log, as text that `read_schedule` reads. Errors as `apply_best`.
+
+        Raises PipelineError for another mode, as there is no code for GPUs.
+        """
+        if print_mode != "schedule":
+            raise PipelineError(expectation("print_best", "print_mode schedule", repr(print_mode)))
+        return str(self.apply_best(log_file)[0].module())
+
     @property
     def compute_dag(self) -> str:
         """The tensors and how they are computed, as text."""
