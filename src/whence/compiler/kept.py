@@ -34,7 +34,7 @@ _SUFFIXES = (".onnx", ".tflite")
 """The formats of files that say all about a model."""
 _SHARE = 2
 """A model takes at most one part of so many of the cache."""
-_BEFORE_RELAY = ("frontends", "planning", "syntax", "compiler", "executables", "reading")
+_BEFORE_RELAY = ("frontends", "planning", "compiler", "executables", "reading")
 """The folders that, beside those of lowering, decide what a model becomes."""
 
 
