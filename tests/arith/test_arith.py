@@ -197,6 +197,39 @@ def test_a_strong_proof_uses_ranges_of_open_ends() -> None:
     assert not known.can_prove(index < padded, strong)
 
 
+def test_comparisons_are_balanced() -> None:
+    draw, everywhere = random.Random(14), points()
+    for _ in range(60):
+        a, b = a_random(draw, 2), a_random(draw, 2)
+        scale = draw.choice([1, 2, 6])
+        sides = a * scale + draw.randint(-7, 7), b * scale
+        for op in ("lt", "le", "gt", "ge", "eq", "ne"):
+            condition = Compare(op, *sides)
+            simple = arith.Analyzer().simplify(condition)
+            assert [value(simple, at) for at in everywhere] == [value(condition, at) for at in everywhere]
+    for condition, expected in (
+        (X - 2 < 3, "x < 5"),
+        (X * 4 + 1 < Y * 4, "x < y"),
+        (X * 3 >= Y * 6 + 1, "x >= y * 2 + 1"),
+        (te.const(3) < X + 5, "-2 < x"),
+        ((X * 2).equal(Y * 4 + 1), "T.bool(False)"),
+        (te.var("u", "int8") + 100 < te.var("v", "int8") - 100, "u + T.int8(100) < v - T.int8(100)"),
+    ):
+        assert str(arith.Analyzer().simplify(condition)) == expected
+
+
+def test_limits_of_quotients_and_rests_hold_in_a_scope() -> None:
+    known, x = analyzer(), te.var("x")
+    known.bind(x, arith.Range(0, 129))
+    rest = te.floormod(x, 58)
+    with known.constraint_scope(te.all(te.const(1) <= rest, rest < 57, te.floordiv(x, 5) > 3)):
+        assert known.const_int_bound(te.floormod(x, 58) - 1) == arith.ConstIntBound(0, 55)
+        assert known.const_int_bound(te.floormod(x, 58) * -2 + Y) == arith.ConstIntBound(-112, 7)
+        assert known.const_int_bound(te.floordiv(x, 5)) == arith.ConstIntBound(4, 25)
+        assert known.can_prove(te.floormod(x, 58) > 0)
+    assert known.const_int_bound(te.floormod(x, 58) - 1) == arith.ConstIntBound(-1, 56)
+
+
 @pytest.mark.parametrize(
     ("expr", "expected"),
     [

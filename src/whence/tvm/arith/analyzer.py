@@ -6,10 +6,11 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
+from whence.arith.bounds import ALL, Ends
 from whence.arith.forms import Forms, integer
 from whence.arith.int_set import IntervalSet, IntSet, eval_set, neg_inf
 from whence.arith.iter_affine import normalize_to_iter_sum
@@ -204,11 +205,14 @@ class Analyzer:
     def constraint_scope(self, constraint: ExprLike) -> Generator[None]:
         """A scope in which a condition holds."""
         forms = self._forms
-        facts, equal = dict(forms.facts), dict(self._equal)
-        for var, low, high in limits(integer(constraint), forms):
-            number = forms.number(var)
-            now = forms.facts.get(number, forms.ranges[number])
-            forms.facts[number] = max(now[0], low), min(now[1], high)
+        facts, limited, equal = dict(forms.facts), dict(forms.limits), dict(self._equal)
+        for atom, low, high in limits(integer(constraint), forms):
+            if isinstance(atom, AffineDimExpr):
+                known: dict[Any, Ends] = forms.facts
+                name, now = atom.position, forms.facts.get(atom.position, forms.ranges[atom.position])
+            else:
+                known, name, now = forms.limits, atom, forms.limits.get(atom, ALL)
+            known[name] = max(now[0], low), min(now[1], high)
         for var, rest in remainders(integer(constraint)):
             number = forms.number(var)
             self._equal[number] = self._equal.get(number, ANY).met(rest)
@@ -216,5 +220,5 @@ class Analyzer:
         try:
             yield
         finally:
-            forms.facts, self._equal = facts, equal
+            forms.facts, forms.limits, self._equal = facts, limited, equal
             forms.refresh()

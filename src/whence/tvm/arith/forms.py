@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import gcd
 from typing import cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
@@ -13,6 +14,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from whence.arith.bounds import ALL, Ends, hull, met, of_binary, of_dtype
 from whence.dialects.affine import FAR, Linear, bounds, linear, linear_bounds, recombined
 from whence.support.dtypes import is_float
+from whence.support.errors import ScheduleError
 from whence.te.language import expr as language
 from whence.te.language.affine_forms import FLOORED
 from whence.te.language.expr import (
@@ -108,6 +110,8 @@ class Forms:
         self.ranges: list[Ends] = []
         self.facts: dict[int, Ends] = {}
         """Dim -> what is known of it beside its parts."""
+        self.limits: dict[AffineExpr, Ends] = {}
+        """What is known of quotients and rests beside their parts."""
         self._factors: dict[int, tuple[int, ...]] = {}
         """Dim of a product -> the dims of its factors, in order."""
         self._names = Names()
@@ -291,6 +295,17 @@ class Forms:
         return quotient.plus(remaining) if op == "floordiv" else remaining
 
     def _bounds(self, form: Linear) -> Ends:
+        low, high = self._unlimited(form)
+        for atom, c in form.terms:
+            if atom in self.limits:
+                # The others have their bounds beside the narrower ones of this one.
+                rest = self._unlimited(form.plus(Linear(((atom, -c),), 0)))
+                own = [cast(int, c) * end for end in met(self._unlimited(Linear(((atom, 1),), 0)), self.limits[atom])]
+                low = max(low, rest[0] + min(own)) if rest[0] > -FAR else low
+                high = min(high, rest[1] + max(own)) if rest[1] < FAR else high
+        return low, high
+
+    def _unlimited(self, form: Linear) -> Ends:
         low, high = linear_bounds(form, tuple(self.ranges))
         used = {dim for atom, _ in form.terms for dim in atom.used_dims()}
         if any(self.ranges[dim][0] <= -FAR or self.ranges[dim][1] >= FAR for dim in used):
@@ -339,7 +354,24 @@ class Forms:
         }[expr.op]
         if any(decided):
             return Const(decided[0], "bool")
-        return Compare(expr.op, self.simplify(expr.a), self.simplify(expr.b))
+        try:
+            return self._balanced(expr.op, difference, expr.a.dtype)
+        except ScheduleError:  # The dtype has no number on one side alone.
+            return Compare(expr.op, self.simplify(expr.a), self.simplify(expr.b))
+
+    def _balanced(self, op: str, form: Linear, dtype: str) -> Expr:
+        """`form op 0` with terms that are added on the left, the others on the right, and no common divisor."""
+        number = cast("int", form.constant)
+        divisor = gcd(*(cast("int", c) for _, c in form.terms))
+        if op in ("eq", "ne") and number % divisor:
+            return Const(op == "ne", "bool")
+        # For `x >= -n / d` the edge is rounded up, as for `x < -n / d`; else down.
+        edge = -(number // divisor) if op in ("ge", "lt") else -number // divisor
+        terms = [(atom, cast("int", c) // divisor) for atom, c in form.terms]
+        left, right = (Linear(tuple((atom, c * sign) for atom, c in terms if c * sign > 0), 0) for sign in (1, -1))
+        if left.terms:
+            return Compare(op, self.written(left, dtype), self.written(right.plus(Linear((), edge)), dtype))
+        return Compare(op, constant(-edge, dtype), self.written(right, dtype))
 
     def written(self, form: Linear, dtype: str) -> Expr:
         """The expression of te that a form is: first what is added, then what is subtracted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineExpr
 
 from whence.arith.forms import Forms, integer
 from whence.arith.modular import ModularSet
@@ -56,8 +56,8 @@ def _reads(expr: Expr, variables: Sequence[Any]) -> bool:
     return any(node is variable for node in walk([expr]) for variable in variables)
 
 
-def limits(condition: Expr, forms: Forms) -> Iterator[tuple[Expr, int, int]]:
-    """For each comparison of a conjunction that limits one variable: it, and the least and the greatest value."""
+def limits(condition: Expr, forms: Forms) -> Iterator[tuple[AffineExpr, int, int]]:
+    """For each comparison of a conjunction that limits one term: it, and the least and the greatest value."""
     match condition:
         case Binary(op="and"):
             yield from limits(condition.a, forms)
@@ -66,7 +66,7 @@ def limits(condition: Expr, forms: Forms) -> Iterator[tuple[Expr, int, int]]:
             form = linear(
                 forms.form(condition.a).plus(forms.form(condition.b), -1).expr, tuple((-FAR, FAR) for _ in forms.atoms)
             )
-            if len(form.terms) != 1 or not isinstance(form.terms[0][0], AffineDimExpr):
+            if len(form.terms) != 1:
                 return
             atom, factor, number = form.terms[0][0], cast(int, form.terms[0][1]), cast(int, form.constant)
             # factor * x + number op 0
@@ -80,7 +80,7 @@ def limits(condition: Expr, forms: Forms) -> Iterator[tuple[Expr, int, int]]:
                     high = min(high, edge // factor)
                 else:
                     low = max(low, -(edge // -factor))
-            yield forms.atoms[atom.position], low, high
+            yield atom, low, high
         case _:
             return
 
