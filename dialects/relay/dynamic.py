@@ -24,7 +24,7 @@ from .evaluation import evaluate, operands_of
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .rearrange import TileOp
-from .traits import ANY, INTEGERS, OPAQUE, Kind
+from .traits import ANY, INTEGERS, OPAQUE, Flat, Kind
 from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp, end_after
 
 T = TypeVar("T")
@@ -221,6 +221,7 @@ class DynZerosOp(_Filled):
     shape = operand_def(TensorType)
     result = result_def(TensorType)
     dtype = required_string()
+    traits = traits_def(Flat())
     STANDS_FOR: ClassVar = StandsFor(ZerosOp, ("shape",), extents="shape")
 
 
@@ -230,6 +231,7 @@ class DynOnesOp(_Filled):
     shape = operand_def(TensorType)
     result = result_def(TensorType)
     dtype = required_string()
+    traits = traits_def(Flat())
     STANDS_FOR: ClassVar = StandsFor(OnesOp, ("shape",), extents="shape")
 
 

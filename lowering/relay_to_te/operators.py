@@ -16,7 +16,8 @@ from ...dialects.relay.operator import Operator
 from ...passes.relay.gradients.site import Rule
 from ...passes.relay.gradients.table import RULES
 from ...support.errors import FrontendError, expectation
-from .lower import TABLE, Lowering
+from .lower import TABLE as LOWERINGS
+from .lower import Lowering
 from .strategies import note_lowering
 
 OperatorT = TypeVar("OperatorT", bound=type[Operator])
@@ -54,7 +55,7 @@ def register_operator(cls: type[Operator], lower: Lowering, gradient: Rule | Non
         ) from error
     unregister_operator(cls.name.removeprefix("relay."))
     add_operator(cls)
-    TABLE[cls] = lower
+    LOWERINGS[cls] = lower
     if gradient is not None:
         RULES[cls] = gradient
     note_lowering(cls.name, lower)
@@ -64,6 +65,6 @@ def unregister_operator(name: str) -> None:
     """Remove a registered operator by TVM's name, `nn.hard_shrink`, if there is one."""
     if (cls := OUTSIDE.get(name)) is not None:
         remove_operator(name)
-        del TABLE[cls]
+        del LOWERINGS[cls]
         RULES.pop(cls, None)
         note_lowering(cls.name, None)

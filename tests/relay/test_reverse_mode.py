@@ -137,3 +137,15 @@ def test_spans_and_errors() -> None:
     mod = relay.parse(VERSION + f"def @main(%f: fn ({T}) -> {T}, %x: {T}) {{ %f(%x) }}")
     with pytest.raises(PipelineError, match="a parameter of tensors"):
         transform.gradient(mod["main"], mod)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones"])
+def test_no_gradient_flows_to_a_shape(name: str) -> None:
+    shape = relay.var("shape", shape=(2,), dtype="int32")
+    function = relay.Function([shape], getattr(relay, name)(shape, dtype="float32"))
+    typed = relay.transform.InferType()(relay.IRModule.from_expr(function))["main"]
+    result, (gradient,) = relay.create_executor("debug").evaluate(relay.transform.gradient(typed))(
+        np.array([2, 3], np.int32)
+    )
+    np.testing.assert_array_equal(result, getattr(np, name)((2, 3), np.float32))
+    np.testing.assert_array_equal(gradient, [0, 0])

@@ -129,3 +129,12 @@ def test_slices_that_are_set_leave_out_what_is_whole() -> None:
     wanted[1:4, 1:4] = v
     for begin, end in (([1, 1, 0], [4, 4]), ([1, 1], [4, 1000, 3])):
         np.testing.assert_array_equal(testing.strided_set_python(x, v, begin, end), wanted)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_negative_log_likelihoods(reduction: str) -> None:
+    predictions, weights = a(6, 4), a(4)
+    targets = np.array([0, 3, 2, 1, 1, 0], np.int32)
+    picked = -predictions[np.arange(6), targets] * weights[targets]
+    wanted = {"none": picked, "sum": picked.sum(), "mean": picked.sum() / weights[targets].sum()}[reduction]
+    np.testing.assert_allclose(testing.nll_loss(predictions, targets, weights, reduction), wanted, rtol=1e-5)

@@ -354,6 +354,13 @@ def crop_and_resize_python(
     return _one(relay.image.crop_and_resize, image, boxes, box_indices, crop_size=list(crop_size), **options)
 
 
+def nll_loss(
+    predictions: Array, targets: Array, weights: Array, reduction: str = "mean", ignore_index: int = -100
+) -> Array:
+    """Return the negative of the prediction for each target, times the weight of its class."""
+    return _one(relay.nn.nll_loss, predictions, targets, weights, reduction=reduction, ignore_index=ignore_index)
+
+
 def group_norm_python(
     data: Array, gamma: Array, beta: Array, num_groups: int, channel_axis: int, axes: Any, epsilon: float = 1e-5
 ) -> Array:
