@@ -24,6 +24,10 @@ add_names(
     },
 )
 add_names(
+    "whence.te.schedule",
+    {name: f"whence.driver.build_module:{name}" for name in ("ScheduleOps", "SchedulePostProcToPrimFunc")},
+)
+add_names(
     "whence.tir.transform",
     {name: f"whence.ir.kernel_passes:{name}" for name in ("Apply", "PrimFuncPass", "prim_func_pass")},
 )

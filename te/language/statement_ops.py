@@ -340,28 +340,26 @@ def attributes_of(annotations: Mapping[str, Any]) -> dict[str, Attribute]:
 
 
 def emit(
-    name: str, buffers: Sequence[Buffer], body: Stmt, outputs: int | None = None, names: Sequence[str] | None = None
+    name: str, buffers: Sequence[Buffer], body: Stmt, outputs: int | None = None, sizes: Sequence[str] = ()
 ) -> tir.PrimFuncOp:
     """The function of statements on buffers, the last of which are written.
 
-    outputs: how many they are, if that is known. names: the names of its sizes, in order, otherwise by the shapes.
+    outputs: how many they are, if that is known. sizes: the names of its first sizes, in order, before those of shapes.
     Raises ScheduleError when one that is written stands before one that is not.
     """
-    if names is None:
-        names = list(
-            dict.fromkeys(
-                node.name
-                for buffer in buffers
-                for extent in buffer.shape
-                if isinstance(extent, Expr)
-                for node in walk([extent])
-                if isinstance(node, Var)
-            )
-        )
-    sizes = SymbolSizes(names)
+    named = [
+        node.name
+        for buffer in buffers
+        for extent in buffer.shape
+        if isinstance(extent, Expr)
+        for node in walk([extent])
+        if isinstance(node, Var)
+    ]
+    names = list(dict.fromkeys([*sizes, *named]))
+    values = SymbolSizes(names)
     for buffer in buffers:
         buffer.check_packed("tir.PrimFunc")
-    types = [buffer_type(buffer, sizes) for buffer in buffers]
+    types = [buffer_type(buffer, values) for buffer in buffers]
     if outputs is None:
         stored = _stored(body)
         written = [buffer in stored for buffer in buffers]
@@ -374,7 +372,7 @@ def emit(
     for buffer, argument in zip(buffers, op.block.args, strict=True):
         argument.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
         argument.location = buffer.location
-    _Body(name, zip(buffers, op.block.args, strict=True), op.block, sizes).stmt(body)
+    _Body(name, zip(buffers, op.block.args, strict=True), op.block, values).stmt(body)
     return op
 
 

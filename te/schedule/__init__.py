@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ...support.rooms import homes_in, name_in
+
 _HOMES = {
     "AutoInlineBroadcast": (".auto_inline", "auto_inline_broadcast"),
     "AutoInlineElemWise": (".auto_inline", "auto_inline_elemwise"),
@@ -21,8 +23,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         home, its_name = _HOMES[name]
         return getattr(import_module(home, __package__), its_name)
-    raise AttributeError(f"module 'whence.te.schedule' has no attribute '{name}'")
+    return name_in(__name__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted(_HOMES)
+    return sorted({*_HOMES, *homes_in(__name__)})

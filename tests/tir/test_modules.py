@@ -191,4 +191,16 @@ def test_what_a_pass_gives_is_checked() -> None:
     i = tir.Var("i")
     buffer = tir.decl_buffer((4,), name="X")
     with pytest.raises(ScheduleError, match="expected a buffer for each parameter, got none for k"):
-        _ = tir.PrimFunc([tir.Var("k"), buffer], tir.For(i, 0, 4, 0, tir.BufferStore(buffer, 1.0, [i]))).op
+        _ = tir.PrimFunc([tir.Var("k", "float32"), buffer], tir.For(i, 0, 4, 0, tir.BufferStore(buffer, 1.0, [i]))).op
+
+
+def test_statements_of_a_schedule_become_a_kernel() -> None:
+    schedule, tensors = shifted()
+    bounds = te.schedule.InferBound(schedule)
+    stmt = te.schedule.ScheduleOps(schedule, bounds)
+    assert isinstance(stmt, tir.For)
+    func = te.schedule.SchedulePostProcToPrimFunc(tensors, stmt, None)
+    values = RANDOM.random(N, dtype=np.float32)
+    np.testing.assert_allclose(whence.build(func)(values), values * 2 + 1, rtol=1e-6)
+    with pytest.raises(ScheduleError, match="expected buffers of the statements, got C"):
+        te.schedule.SchedulePostProcToPrimFunc([te.placeholder((2,), name="C")], stmt)

@@ -82,7 +82,7 @@ def test_sizes_are_left_to_calls() -> None:
 
 
 def test_buffers_by_variables() -> None:
-    i, handle_a, handle_b = tir.Var("i"), tir.Var("a", "int64"), tir.Var("b", "int64")
+    i, handle_a, handle_b = tir.Var("i"), tir.Var("a", "handle"), tir.Var("b", "handle")
     a, b = tir.decl_buffer((4,), "int32", "A"), tir.decl_buffer((4,), "int32", "B")
     body = tir.For(i, 0, 4, "serial", tir.IfThenElse(tir.LT(i, 2), b.vstore(i, a.vload(i) * 3), b.vstore(i, 0)))
     func = tir.PrimFunc([handle_a, handle_b], body, None, {handle_a: a, handle_b: b})

@@ -15,11 +15,13 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.relay.module import IRModule
 from whence.support.doors import door
-from whence.support.errors import PipelineError
-from whence.te.language.statements import Buffer
+from whence.support.errors import PipelineError, ScheduleError
+from whence.te.language.expr import Read, Var
+from whence.te.language.statements import Buffer, BufferStore, Stmt
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.schedule import Schedule
 from whence.tir.function import PrimFunc
+from whence.tir.stmt_functor import post_order_visit
 
 
 @door()
@@ -58,6 +60,37 @@ def lower(
 def schedule_to_module(sch: Schedule, args: Sequence[Any] | None = None, name: str = "main") -> IRModule:
     """Return the module of the loops of a schedule before all passes, as `lower(.., simple_mode=True)`."""
     return lower(sch, args, name, simple_mode=True)
+
+
+@door()
+def ScheduleOps(sch: Schedule, bounds: object = None, debug_keep_trivial_loop: bool = False) -> Stmt:
+    """Return the loops of a schedule as statements, before all passes; bounds are inferred."""
+    del bounds, debug_keep_trivial_loop
+    results = [tensor for operation in sch.outputs for tensor in operation.outputs]
+    return schedule_to_module(sch, [*sch.arguments, *results])["main"].body
+
+
+@door()
+def SchedulePostProcToPrimFunc(
+    args: Sequence[Tensor | Buffer | Var], stmt: Stmt, extern_buffer_map: Mapping[Tensor, Buffer] | None = None
+) -> PrimFunc:
+    """Return the kernel of statements that `ScheduleOps` gave: its parameters are the buffers named like `args`.
+
+    Raises ScheduleError for an argument that the statements neither read nor write.
+    """
+    buffers: dict[str, Buffer] = {}
+
+    def look(node: Any) -> None:
+        buffer = node.buffer if isinstance(node, BufferStore | Read) else None
+        if isinstance(buffer, Buffer):
+            buffers.setdefault(buffer.name, buffer)
+
+    post_order_visit(stmt, look)
+    given = {tensor.name: buffer for tensor, buffer in (extern_buffer_map or {}).items()}
+    names = [argument.name for argument in args]
+    if missing := [name for name in names if name not in buffers and name not in given]:
+        raise ScheduleError(f"SchedulePostProcToPrimFunc: expected buffers of the statements, got {', '.join(missing)}")
+    return PrimFunc([buffers.get(name) or given[name] for name in names], stmt)
 
 
 @door()

@@ -54,9 +54,16 @@ class IRModule:
 
     @staticmethod
     def from_expr(
-        expr: Expr, functions: Mapping[Any, Function] | None = None, type_defs: Mapping[Any, TypeData] | None = None
+        expr: Expr | PrimFunc,
+        functions: Mapping[Any, Function] | None = None,
+        type_defs: Mapping[Any, TypeData] | None = None,
     ) -> IRModule:
-        """Return the module whose `@main` is a function, or returns an expression for values of its free variables."""
+        """Return the module whose `@main` is a function, or returns an expression for values of its free variables.
+
+        A kernel has the name that it says.
+        """
+        if not isinstance(expr, Expr):
+            return IRModule({**(functions or {}), str(expr.attrs.get("global_symbol", "main")): expr}, type_defs)
         main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr)
         return IRModule({**(functions or {}), "main": main}, type_defs)
 

@@ -11,10 +11,9 @@ from xdsl.ir import Attribute
 from whence.dialects.tir import PrimFuncOp, prim_funcs
 from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import fail
-from whence.te.language.expr import Expr, Var
+from whence.te.language.expr import Var
 from whence.te.language.statement_ops import attributes_of, emit
 from whence.te.language.statements import Buffer, Stmt
-from whence.te.language.walks import walk
 from whence.tir.script_text import VERSIONS, function_text
 from whence.tir.view import notes_of, view
 
@@ -26,8 +25,9 @@ HELD = (Attribute, bool, int, float, str)
 class PrimFunc:
     """A function on buffers.
 
-    params: buffers, or variables: with buffers in `buffer_map`, or sizes of those. Buffers that the body writes are
-    outputs and must come last. Raises ScheduleError if they do not, or for an illegal body, when the op is made.
+    params: buffers, or variables: with buffers in `buffer_map`, or whole numbers, which are sizes of a call. Buffers
+    that the body writes are outputs and must come last. Raises ScheduleError if they do not, or for an illegal body,
+    when the op is made.
     """
 
     def __init__(
@@ -83,9 +83,8 @@ class PrimFunc:
         """The buffers of the parameters."""
         found = {param: self.buffer_map.get(param) if isinstance(param, Var) else param for param in self.params}
         buffers = [buffer for buffer in found.values() if buffer is not None]
-        extents = [extent for buffer in buffers for extent in buffer.shape if isinstance(extent, Expr)]
-        sizes = {id(node) for node in walk(extents)}
-        if missing := [str(param) for param, buffer in found.items() if buffer is None and id(param) not in sizes]:
+        numbers = [param for param, buffer in found.items() if buffer is None]
+        if missing := [str(param) for param in numbers if not param.dtype.startswith(("int", "uint"))]:
             fail(f"tir.PrimFunc: expected a buffer for each parameter, got none for {', '.join(missing)}")
         return buffers
 
@@ -95,7 +94,10 @@ class PrimFunc:
         if self._op is None:
             name, like = str(self.attrs.get(_SYMBOL, "main")), self._like
             if like is None:
-                self._op = emit(name, self.buffers, self.body)
+                numbers = [
+                    param.name for param in self.params if isinstance(param, Var) and param not in self.buffer_map
+                ]
+                self._op = emit(name, self.buffers, self.body, sizes=numbers)
             else:
                 self._op = emit(name, self.buffers, self.body, like.outputs.value.data, like.size_names)
                 self._op.location = like.location

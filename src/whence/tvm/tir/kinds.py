@@ -90,7 +90,7 @@ def _float(dtype: str, value: float, span: object = None) -> Const:
 def _var(name: str, dtype: str = INT, span: object = None) -> Var:
     """Return a variable: of a loop, or a value that a `LetStmt` names; elsewhere a size of buffers."""
     del span
-    return Var(name, check_dtype(dtype, "tir.Var"))
+    return Var(name, dtype if dtype == "handle" else check_dtype(dtype, "tir.Var"))
 
 
 def _cast(dtype: str, value: ExprLike, span: object = None) -> Expr:
