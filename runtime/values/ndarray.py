@@ -41,15 +41,17 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         return self is other
 
     def copyfrom(self, source: object) -> NDArray:
-        """Write the elements of another array of this shape, cast by the rule of `values.py`.
+        """Write the elements of another array of this shape, cast from any dtype of numbers as numpy does.
 
-        Raises FrontendError for another shape, and for casts that the rule forbids.
+        Raises FrontendError for another shape, and for what is no array of numbers.
         """
-        array = expected_array("copyfrom", source, self.dtype)
+        array = expected_array("copyfrom", source)
+        if array.dtype.kind not in "biufcV":
+            raise FrontendError(expectation("copyfrom", "an array of numbers", f"one of {array.dtype}"))
         if array.shape != self.shape:
             actual = f"{array.dtype.name}{list(array.shape)}"
             raise FrontendError(expectation("copyfrom", f"{self.dtype.name}{list(self.shape)}", actual))
-        np.copyto(self, array)
+        np.copyto(self, array, casting="unsafe")
         return self
 
     def copyto(self, target: Tensor) -> Tensor:

@@ -41,11 +41,12 @@ def _function(name: str) -> Unary:
 
     def apply(x: ExprLike) -> Expr:
         value = convert(x)
-        if name in ROUNDING and not is_float(value.dtype) and value.dtype != BOOL:
+        if name in ROUNDING and not is_float(value.dtype):
             return value
         if is_float(value.dtype) == integer or value.dtype == BOOL:
             fail(f"te.{name}: expected {'an integer' if integer else 'a float'}, got {value.dtype}; use astype")
-        return Call(name, value)
+        # How many bits it is says an int32, whatever the number is.
+        return Call(name, value).astype(INT) if name == "clz" else Call(name, value)
 
     apply.__name__ = name
     apply.__doc__ = f"{name} of {'an integer' if integer else 'a float'}."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import pairwise
+from math import prod
 from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
@@ -47,6 +49,7 @@ class Buffer:
         data_alignment: int = -1,
         offset_factor: int = 0,
         buffer_type: str = "",
+        axis_separators: Sequence[int] | None = None,
     ):
         self.shape = check_shape(shape, "tir.decl_buffer")
         self.dtype = check_dtype(dtype, "tir.decl_buffer")
@@ -57,6 +60,11 @@ class Buffer:
         self.strides = list(strides or ())
         if self.strides and len(self.strides) != len(self.shape):
             fail(f"tir.decl_buffer: expected {len(self.shape)} strides, got {len(self.strides)} ('{name}')")
+        if self.strides and axis_separators:
+            fail(f"tir.decl_buffer: expected strides or axis_separators, got both ('{name}')")
+        self.axis_separators = list(axis_separators or ())
+        if self.axis_separators != sorted(a for a in set(self.axis_separators) if 0 <= a <= len(self.shape)):
+            fail(f"tir.decl_buffer: expected increasing axis_separators, got {self.axis_separators} ('{name}')")
         if buffer_type not in ("", "auto_broadcast"):
             fail(f"tir.decl_buffer: expected the buffer_type '' or auto_broadcast, got {buffer_type!r} ('{name}')")
         self.elem_offset = convert(0 if elem_offset is None else elem_offset)
@@ -78,6 +86,8 @@ class Buffer:
 
     def check_packed(self, what: str) -> None:
         """Raise ScheduleError unless the elements lie close together, from the start of the memory on."""
+        if self.buffer_type == "auto_broadcast":
+            fail(f"{what}: expected an element of '{self.name}' for each index, got buffer_type auto_broadcast")
         wanted: Extent = 1
         for axis in reversed(range(len(self.strides))):
             stride = self.strides[axis]
@@ -88,6 +98,43 @@ class Buffer:
         offset = self.elem_offset
         if not isinstance(offset, Var) and not (isinstance(offset, Const) and offset.value == 0):
             fail(f"{what}: expected the elements of '{self.name}' from the start on, got elem_offset {offset}")
+
+    def offset_of(self, indices: Sequence[ExprLike] | ExprLike) -> list[Expr]:
+        """The distance of an element from the start of the memory, in elements, for each flattened dimension."""
+        point = [convert(index) for index in _point(indices)]
+        if len(point) != len(self.shape):
+            fail(f"tir.Buffer.offset_of: expected {len(self.shape)} indices of '{self.name}', got {len(point)}")
+        if self.strides:
+            terms = [index * convert(stride) for index, stride in zip(point, self.strides, strict=True)]
+            return [sum(terms, self.elem_offset)]
+        offsets: list[Expr] = []
+        for begin, end in self._groups():
+            offset = point[begin]
+            for axis in range(begin + 1, end):
+                offset = offset * convert(self.shape[axis]) + point[axis]
+            offsets.append(offset)
+        offsets[-1:] = [offset + self.elem_offset for offset in offsets[-1:]]
+        return offsets
+
+    def _groups(self) -> list[tuple[int, int]]:
+        """The ranges of dimensions that become one when the buffer is flattened."""
+        ends = [0, *self.axis_separators, len(self.shape)]
+        return [(begin, end) for begin, end in pairwise(ends) if begin < end]
+
+    def get_flattened_buffer(self) -> Buffer:
+        """A buffer of the same elements, with one dimension for each group between axis separators."""
+        groups = self._groups()
+        if len(groups) == len(self.shape):
+            return self
+        shape = [prod(self.shape[begin:end], start=cast(Any, 1)) for begin, end in groups]
+        separators = [sum(end <= position for _, end in groups) for position in self.axis_separators]
+        flat = Buffer(shape, self.dtype, self.name, self._scope, axis_separators=separators)
+        flat.data = self.data
+        return flat
+
+    def same_as(self, other: object) -> bool:
+        """Return whether `other` is this very buffer."""
+        return self is other
 
     def __getitem__(self, indices: Any) -> Read:
         return load(self, list(cast("tuple[Any, ...]", indices)) if isinstance(indices, tuple) else [indices])
@@ -131,6 +178,7 @@ def decl_buffer(
     data_alignment: int = -1,
     offset_factor: int = 0,
     buffer_type: str = "",
+    axis_separators: Sequence[int] | None = None,
 ) -> Buffer:
     """A buffer. An extent may be a variable: it is a size that calls decide.
 
@@ -148,6 +196,7 @@ def decl_buffer(
         data_alignment=data_alignment,
         offset_factor=offset_factor,
         buffer_type=buffer_type,
+        axis_separators=axis_separators,
     )
 
 
@@ -218,6 +267,12 @@ class SeqStmt(Stmt):
         super().__post_init__()
         self.seq = list(self.seq)
 
+    def __getitem__(self, index: int) -> Stmt:
+        return self.seq[index]
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
 
 @dataclass(eq=False)
 class For(Stmt):
@@ -234,7 +289,8 @@ class For(Stmt):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.min, self.extent = convert(self.min), convert(self.extent)
-        self.kind = KINDS.index(self.kind) if isinstance(self.kind, str) and self.kind in KINDS else self.kind
+        kind = {"vectorize": "vectorized", "unroll": "unrolled"}.get(str(self.kind), self.kind)
+        self.kind = KINDS.index(kind) if isinstance(kind, str) and kind in KINDS else kind
         if self.kind not in range(len(KINDS)):
             fail(f"tir.For: expected a kind among {', '.join(KINDS)}, got {self.kind!r}")
 

@@ -9,9 +9,13 @@ _HOMES = {
     "AutoInlineElemWise": (".auto_inline", "auto_inline_elemwise"),
     "AutoInlineElemwise": (".auto_inline", "auto_inline_elemwise"),
     "AutoInlineInjective": (".auto_inline", "auto_inline_injective"),
+    "Buffer": ("..language.statements", "Buffer"),
+    "Fuse": (".itervar", "Fuse"),
     "InferBound": (".bounds", "bounds_by_axis"),
     "IterVar": (".itervar", "IterVar"),
     "Schedule": (".schedule", "Schedule"),
+    "Singleton": (".itervar", "Singleton"),
+    "Split": (".itervar", "Split"),
     "Stage": (".stage", "Stage"),
     "create_schedule": (".create", "create_schedule"),
 }

@@ -11,9 +11,9 @@ from ...dialects.schedule.intrin import PARTS, PATTERN, TensorIntrinOp
 from ...support.errors import ScheduleError
 from ..language.buffers import bound_strides, packed_strides
 from ..language.emit import build_function
-from ..language.expr import Const, Var, constant
+from ..language.expr import Const, ExprLike, Extent, Read, Var, constant
 from ..language.externs import extern
-from ..language.statements import Buffer, ExternCall
+from ..language.statements import Buffer, BufferStore, Evaluate, ExternCall, Stmt
 from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, placeholder
 from ..language.tensor_compute import with_numbers
 from ..language.walks import walk
@@ -22,12 +22,26 @@ from .intrin_parameters import OpenIntrin
 from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
 
-Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | None]
-"""The computation of a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
+Replacement: TypeAlias = Tensor | Schedule | ExternCall | Stmt | Sequence[ExternCall | Stmt | None]
+"""The computation of a tile: a tensor of the inputs, its schedule, a call or statements, or such for each part."""
 
 
 class Tile(Tensor):
     """An input or output of an intrinsic. A C function gets a pointer to its elements, which lie close together."""
+
+    def __init__(self, source: Operation, shape: tuple[Extent, ...], dtype: str):
+        super().__init__(source, 0, shape, dtype)
+        self.buffer: Buffer = Buffer(shape, dtype, source.name)
+        """The tile in statements, as which `ir_builder.buffer_ptr` takes the tile, too."""
+        self.buffer.tensor = self
+
+    def vload(self, begin: Sequence[ExprLike] | ExprLike, dtype: str | None = None) -> Read:
+        """The element at a point."""
+        return self.buffer.vload(begin, dtype)
+
+    def vstore(self, begin: Sequence[ExprLike] | ExprLike, value: ExprLike) -> BufferStore:
+        """A store of an element at a point."""
+        return self.buffer.vstore(begin, value)
 
     @property
     def data(self) -> Self:
@@ -104,7 +118,8 @@ def decl_tensor_intrin(
     """Make an intrinsic that replaces the compute `op` on its input tensors.
 
     fcompute: from tiles for the inputs, in order of first read, and one for the output to what takes the loops' place:
-    a tensor; a schedule of one; a call, `te.call_extern("int32", "gemv", ins[0].access_ptr("r"), .., 16)`; or a triple
+    a tensor; a schedule of one; the statements of an `ir_builder`; a call,
+    `te.call_extern("int32", "gemv", ins[0].access_ptr("r"), .., 16)`; or a triple
     of calls (body, reset, update), the last two for when loops of the reduction stay outside the tile, None for what
     there is not. What is called gets pointers to tiles whose elements lie close together, to copies where they do not;
     it only reads its inputs, and an update finds in the output what there is. `te.call_packed("gemv", ins[0], outs[0])`
@@ -156,7 +171,7 @@ def _declared(
     several = isinstance(answer, tuple | list)
     calls: list[Any] = list(answer) if several else [answer]
     if len(calls) > len(PARTS) or (
-        several and any(part is not None and type(part) is not ExternCall for part in calls)
+        several and any(part is not None and not isinstance(part, ExternCall | Stmt) for part in calls)
     ):
         raise ScheduleError(f"decl_tensor_intrin: expected calls for {', '.join(PARTS)} ('{name}')")
     parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, calls, strict=False)]
@@ -172,7 +187,7 @@ def _declared(
 
 def _tile(tensor: Tensor) -> Tile:
     source = placeholder(tensor.shape, tensor.dtype, tensor.name)
-    tile = Tile(source.op, 0, source.shape, source.dtype)
+    tile = Tile(source.op, source.shape, source.dtype)
     source.op.outputs[0] = tile
     return tile
 
@@ -185,6 +200,19 @@ def _part(
         return answer
     if isinstance(answer, Tensor):
         return create_schedule(answer, ins, which)
+    out = outs[0]
+    if isinstance(answer, Stmt) and not isinstance(getattr(answer, "value", None), ExternCall):
+        filled = extern(
+            [out.shape],
+            ins,
+            lambda _ins, _outs: answer,
+            name=out.name,
+            dtype=[out.dtype],
+            in_buffers=[tile.buffer for tile in ins],
+            out_buffers=[tile.buffer for tile in outs],
+        )
+        return create_schedule(filled, ins, which)
+    answer = answer.value if isinstance(answer, Evaluate) else answer
     if not isinstance(answer, ExternCall):
         raise ScheduleError(
             f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(answer).__name__} ('{name}')"
@@ -197,7 +225,6 @@ def _part(
         values: dict[object, Buffer | Const] = {**dict(zip((*ins, *outs), (*inputs, *outputs), strict=True)), **numbers}
         return replace(answer, arguments=tuple(values.get(argument, argument) for argument in answer.arguments))
 
-    out = outs[0]
     filled = extern([out.shape], ins, call, name=out.name, dtype=[out.dtype])
     return create_schedule(filled, ins, which)
 

@@ -21,6 +21,8 @@ from whence.te.language.statements import (
     Allocate,
     Buffer,
     BufferStore,
+    Evaluate,
+    ExternCall,
     For,
     IfThenElse,
     LetStmt,
@@ -28,6 +30,7 @@ from whence.te.language.statements import (
     Stmt,
     While,
 )
+from whence.te.schedule.intrin import Tile
 
 
 class BufferVar:
@@ -55,9 +58,9 @@ class IRBuilder:
     def __init__(self) -> None:
         self._scopes: list[list[Any]] = [[]]
 
-    def emit(self, stmt: Stmt) -> None:
-        """Put a statement behind the others."""
-        self._scopes[-1].append(stmt)
+    def emit(self, stmt: Stmt | ExternCall | Expr) -> None:
+        """Put a statement behind the others, or a call or value as one."""
+        self._scopes[-1].append(stmt if isinstance(stmt, Stmt) else Evaluate(stmt))
 
     @contextmanager
     def _scope(self) -> Generator[list[Stmt]]:
@@ -122,14 +125,16 @@ class IRBuilder:
         return BufferVar(self, buffer)
 
     def pointer(
-        self, content_type: str, shape: Sequence[Extent] | Extent, name: str = "ptr", scope: str = ""
+        self, content_type: str, shape: Sequence[Extent] | Extent = 1, name: str = "ptr", scope: str = ""
     ) -> BufferVar:
-        """A buffer that is a parameter."""
+        """A buffer that is a parameter, of one element if no shape is given."""
         return BufferVar(self, Buffer(shape, content_type, name, scope))
 
-    def buffer_ptr(self, buf: Buffer, shape: object = None) -> BufferVar:
-        """A buffer, to be read and written by `[]`."""
-        return BufferVar(self, buf)
+    def buffer_ptr(self, buf: Buffer | Tile, shape: Sequence[Extent] | None = None) -> BufferVar:
+        """A buffer, to be read and written by `[]`. Raises ScheduleError for another shape than its own."""
+        if shape is not None and len(shape) != len(buf.shape):
+            fail(f"tir.ir_builder: expected the shape {list(buf.shape)} of '{buf.name}', got {list(shape)}")
+        return BufferVar(self, buf.buffer if isinstance(buf, Tile) else buf)
 
     def likely(self, expr: Expr) -> Expr:
         """The condition, marked as one that holds nearly always."""
