@@ -70,6 +70,28 @@ def test_each_configuration_computes_what_numpy_does(task: Any):
     assert len(texts) == 3
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_product_is_scheduled_as_one(transposed: bool):
+    m, n, k = 33, 45, 20
+
+    def product(m: int, n: int, k: int) -> list[Any]:
+        A, B = te.placeholder((m, k), name="A"), te.placeholder((n, k) if transposed else (k, n), name="B")
+        D = te.placeholder((m, n), name="D")
+        r = te.reduce_axis((0, k), name="r")
+        C = te.compute((m, n), lambda i, j: te.sum(A[i, r] * (B[j, r] if transposed else B[r, j]), axis=r), name="C")
+        return [A, B, D, te.compute((m, n), lambda i, j: C[i, j] + D[i, j], name="E")]
+
+    task = auto_scheduler.create_task(product, (m, n, k), "llvm")
+    assert task.flop == 2 * m * n * k + m * n
+    a, b, d = (np.random.default_rng(5).standard_normal(shape, np.float32) for shape in ((m, k), (k, n), (m, n)))
+    for index in task.config_space.sample_ints(4):
+        schedule, arguments = task.instantiate(task.config_space.get(index))
+        assert '= "dense"' in str(schedule.sequence).splitlines()[0]
+        built = whence.build(schedule, arguments)
+        operand = np.ascontiguousarray(b.T) if transposed else b
+        np.testing.assert_allclose(built(a, operand, d), a @ b + d, rtol=1e-4, atol=1e-4)
+
+
 def test_what_means_something_else_is_refused_in_a_sentence(task: Any, tmp_path: Path):
     with pytest.raises(PipelineError, match=r"SketchPolicy: expected SearchTask\.tune"):
         auto_scheduler.SketchPolicy(task)

@@ -16,6 +16,7 @@ from whence.autotvm.task.kernel_space import KernelSpace
 from whence.autotvm.task.space import Config, ConfigEntity
 from whence.autotvm.task.task import Made, Task, compute_flop
 from whence.autotvm.tuner.xgboost_tuner import XGBTuner
+from whence.lowering.relay_to_te.products import name_products
 from whence.lowering.relay_to_te.strategy import schedule_by_rows, space_of
 from whence.relay.module import IRModule
 from whence.support.doors import door, doors
@@ -92,7 +93,7 @@ class SearchTask(Task):
         self._machine = self.target.hardware
         plain, _ = self._plain()
         self.flop = compute_flop(plain)
-        self._space = KernelSpace(space_of(plain.snapshot(0).func, self._machine))
+        self._space = KernelSpace(space_of(plain.func, self._machine))
         self.config_space = self._space
 
     def instantiate(self, config: Config) -> Made:
@@ -139,7 +140,7 @@ class SearchTask(Task):
         tensors = list(self._make(*self.args))
         inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
         outputs = [tensor for tensor in tensors if tensor not in inputs]
-        return create_schedule(outputs, inputs), tensors
+        return name_products(create_schedule(outputs, inputs)), tensors
 
 
 def create_task(
