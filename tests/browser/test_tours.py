@@ -46,7 +46,14 @@ def toured(page: Page) -> Page:
     """A report with a tour, before its first step."""
     page.goto(kept("toured.html", _toured).as_uri())
     page.locator("[data-test=tour-start]").wait_for()
+    _ready(page)
     return page
+
+
+def _ready(page: Page) -> None:
+    """Wait for the panes of the first step, which a narrow page shows one by one."""
+    page.locator("[data-level=graph] [data-items]").first.wait_for()
+    page.locator("[data-level=relay] [data-row]").first.wait_for(state="attached")
 
 
 def _at(page: Page, step: int) -> None:
@@ -124,6 +131,7 @@ def test_the_row_can_be_read_everywhere(toured: Page):
     wrong = [*chain(*audit(toured).values())]
     toured.locator("[data-test=tour-start]").click()
     _at(toured, 0)
+    _ready(toured)
     wrong += chain(*audit(toured).values())
     assert wrong == []
     assert toured.evaluate("document.documentElement.scrollWidth <= innerWidth")
