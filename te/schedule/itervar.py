@@ -69,6 +69,9 @@ def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", n
 class IterVar:
     """An iteration variable of a stage."""
 
+    DataPar, ThreadIndex, CommReduce, Ordered, DimInfo, Unrolled, Vectorized, Parallelized, Tensorized = range(9)
+    """TVM's numbers of what variables run over, and of their marks, as in `iter_var_attrs`."""
+
     def __init__(self, name: str, extent: Size, sort: Sort = "data"):
         self.name = name
         self.extent = extent

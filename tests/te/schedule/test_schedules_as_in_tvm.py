@@ -247,3 +247,18 @@ def test_new_stages_look_like_their_tensors() -> None:
     s = te.create_schedule(total)
     factored = s.rfactor(total, s[total].split(k, 4)[1], 1)
     assert (factored.shape, factored.dtype, factored.name) == ((6, 4), "float32", "total.rf")
+
+
+def test_marks_by_tvms_numbers() -> None:
+    k = te.reduce_axis((0, 8), name="k")
+    b = te.compute((8, 8), lambda i, j: te.sum(te.const(1.0) * (i + j + k), axis=k), name="B")
+    s = te.create_schedule(b)
+    i, j = b.op.axis
+    s[b].parallel(i)
+    s[b].vectorize(j)
+    s[b].unroll(k)
+    kinds = te.schedule.IterVar
+    assert s[b].iter_var_attrs[i].iter_type == kinds.Parallelized
+    assert s[b].iter_var_attrs[j].iter_type == kinds.Vectorized
+    assert s[b].iter_var_attrs[k].iter_type == kinds.Unrolled
+    assert (b.op.axis[0].iter_type, k.iter_type) == (kinds.DataPar, kinds.CommReduce)
