@@ -52,8 +52,8 @@ class PrimFuncPass(Pass):
         func = mod.kernels[name]
         # What it makes stands for this kernel, if nothing says more.
         with located(op.location):
-            new: object = self._func(func, mod, PassContext.current())
-        if not isinstance(new, PrimFunc):
+            new = self._func(func, mod, PassContext.current())
+        if not isinstance(new, PrimFunc):  # pyright: ignore[reportUnnecessaryIsInstance]
             text = f"expected it to return a PrimFunc for @{name}, got {type(new).__name__}"
             raise PipelineError(f"pass {self.info.name}: {text}")
         if new is not func:

@@ -90,7 +90,8 @@ class IndexMap:
         results: Any = cast("Any", mapping_function)(*variables)
         final: list[ExprLike] = []
         separators: list[int] = []
-        for result in results if isinstance(results, list | tuple) else [results]:
+        given = cast("list[object]", list(results) if isinstance(results, list | tuple) else [results])
+        for result in given:
             if isinstance(result, str) and result == AXIS_SEPARATOR:
                 separators.append(len(final))
             elif isinstance(result, Expr | int):

@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
+from whence.dialects.sizes import SizeExpr
 from whence.support.dtypes import BOOL, fail, is_float
 from whence.te.language.expr import (
     Axis,
@@ -92,7 +93,7 @@ class _Printer:
         self.lines: list[str] = []
         self.depth = 0
         self.names: dict[int, str] = {}
-        self.used = set(_TAKEN)
+        self.used = set[str](_TAKEN)
         self.flat: dict[int, str] = {}
         """The names of views of buffers as rows of elements."""
         self.named: dict[int, str] = {}
@@ -141,6 +142,7 @@ class _Printer:
             self.name(var, var.name)
         self.line(f"# from tvm.script import {module} as T")
         self.line(decorator)
+        handles: list[str] = []
         heads = [f"{each}: {self.declared(buffer)}" for each, buffer in zip(names, buffers, strict=True)]
         if not plain:
             handles = [self.fresh(f"{each}_handle") for each in names]
@@ -166,14 +168,13 @@ class _Printer:
         return f"T.Buffer({self.shape(buffer)}, {buffer.dtype!r})"
 
     def shape(self, buffer: Buffer) -> str:
-        extents = [str(extent) if isinstance(extent, int) else self.expr(extent) for extent in buffer.shape]  # type: ignore[arg-type]
+        extents = [str(extent) if isinstance(extent, int) else self.expr(extent) for extent in buffer.shape]
         return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
     def view(self, buffer: Buffer) -> str:
         """The line that declares the flat view of a buffer."""
         count = " * ".join(
-            str(extent) if isinstance(extent, int) else f"({self.expr(extent)})"
-            for extent in buffer.shape  # type: ignore[arg-type]
+            str(extent) if isinstance(extent, int) else f"({self.expr(extent)})" for extent in buffer.shape
         )
         scope = "" if buffer.scope() == "global" else f", scope={buffer.scope()!r}"
         name = self.flat[id(buffer)]
@@ -199,7 +200,7 @@ class _Printer:
                 return self._with_view(stmt.buffer, stmt.body)
             case AllocateConst():
                 self._allocated(stmt.buffer)
-                name, shape = self.buffer(stmt.buffer), [range(extent) for extent in stmt.buffer.shape]  # type: ignore[arg-type]
+                name, shape = self.buffer(stmt.buffer), [range(cast(int, extent)) for extent in stmt.buffer.shape]
                 for point, number in zip(product(*shape), elements_of(stmt.data), strict=True):
                     text = self.expr(Const(number, stmt.buffer.dtype))
                     self.line(f"{name}[{', '.join(map(str, point)) or '()'}] = {text}")
@@ -284,9 +285,9 @@ class _Printer:
 
     # Expressions
 
-    def expr(self, root: Expr | int) -> str:
+    def expr(self, root: Expr | SizeExpr | int) -> str:
         """The text of an expression; what it uses twice gets a name, in a line before."""
-        if isinstance(root, int):
+        if isinstance(root, int | SizeExpr):
             return str(root)
         shared = self._shared(root)
         texts: dict[int, Spelling] = {}

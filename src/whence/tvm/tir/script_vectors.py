@@ -154,9 +154,12 @@ def stored(op: Operation, parts: Sequence[Operand], writer: Writer) -> list[str]
             return refuse(op)
 
 
-def elements_of(data: DenseIntOrFPElementsAttr) -> list[Any]:
-    """The numbers of a constant."""
-    return list(data.get_values())
+def elements_of(data: object) -> list[Any]:
+    """The numbers of a constant: of each element, or one that all have."""
+    if isinstance(data, DenseIntOrFPElementsAttr):
+        return list(cast("DenseIntOrFPElementsAttr[Any]", data).get_values())
+    assert isinstance(data, FloatAttr | IntegerAttr)
+    return [cast("Any", data).value.data]
 
 
 def element_of(dtype: str) -> str:
@@ -291,11 +294,7 @@ def _lanes(op: Any, buffer: Operand, dims: Sequence[Operand], dtype: str, writer
 
 def _attribute(value: Attribute, dtype: str) -> Spelling:
     """A constant, the same in all lanes if it is one number."""
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        numbers = elements_of(value)
-    else:
-        assert isinstance(value, FloatAttr | IntegerAttr)
-        numbers = [value.value.data]
+    numbers = elements_of(value)
     return _numbers(numbers * lanes_of(dtype) if len(numbers) == 1 else numbers, dtype)
 
 
@@ -333,9 +332,7 @@ def _masked_load(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) 
         name, point = _point(op, buffer, dims, dtype, writer)
         read = _call("masked_load", [_word(repr(dtype)), *map(_word, [name, *point]), mask.spelling])
         return _call("Select", [mask.spelling, read, _attribute(op.otherwise, dtype)])
-    values = (
-        elements_of(op.otherwise) if isinstance(op.otherwise, DenseIntOrFPElementsAttr) else [op.otherwise.value.data]
-    )
+    values = elements_of(op.otherwise)
     lanes = [
         _call(
             "if_then_else",

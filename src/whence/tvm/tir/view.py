@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
@@ -83,7 +83,7 @@ _FUNCTIONS = {op: name for name, op in (MATH | BITS).items()} | {
 _SIGNED = {op: name for name, op in reversed(INTEGERS.items()) if op is not None}
 _UNSIGNED = {op: name for name, op in reversed(UNSIGNED.items()) if op is not None}
 _OF_FLOATS = {op: name for name, op in FLOATS.items() if op is not None}
-_CASTS = {
+_CASTS: dict[type[Operation], str | None] = {
     arith.ExtSIOp: "int",
     arith.ExtUIOp: "uint",
     arith.TruncIOp: None,
@@ -195,7 +195,7 @@ class _Viewer:
         """The buffer that a value is."""
         type_ = tir.buffer_of(value)
         shape = [self._size(extent) for extent in type_.get_shape()]
-        with located(value.location if isinstance(value, BlockArgument) else value.owner.location):
+        with located(value.location if isinstance(value, BlockArgument) else cast(Operation, value.owner).location):
             buffer = Buffer(shape, dtype_name(type_.element_type), value.name_hint or otherwise, scope=type_.scope.data)
         self.buffers[value] = buffer
         return buffer
@@ -465,7 +465,7 @@ def _is_fast(op: Operation) -> bool:
 def _dtype(type_: Attribute) -> str:
     """TVM's name of the type of a value, which of integers is that of signed ones."""
     if isinstance(type_, VectorType):
-        return f"{_dtype(type_.element_type)}x{'x'.join(map(str, type_.get_shape()))}"
+        return f"{_dtype(cast('VectorType[Attribute]', type_).element_type)}x{'x'.join(map(str, type_.get_shape()))}"
     if isinstance(type_, IndexType):
         return "int64"
     return dtype_name(type_) if type_ in DTYPES.values() else "handle"
@@ -479,7 +479,9 @@ def _python(value: Attribute) -> Any:
     """A note on a statement in Python's terms, if that says the same."""
     if isinstance(value, StringAttr):
         return value.data
-    return value.value.data if isinstance(value, IntegerAttr) and value.type == i64 else value
+    if isinstance(value, IntegerAttr) and cast("Attribute", value.type) == i64:
+        return value.value.data
+    return cast("Attribute", value)
 
 
 def notes_of(op: Operation) -> dict[str, Any]:
