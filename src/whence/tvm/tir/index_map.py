@@ -90,7 +90,7 @@ class IndexMap:
         results: Any = cast("Any", mapping_function)(*variables)
         final: list[ExprLike] = []
         separators: list[int] = []
-        given = cast("list[object]", list(results) if isinstance(results, list | tuple) else [results])
+        given = cast("Sequence[object]", results if isinstance(results, list | tuple) else [results])
         for result in given:
             if isinstance(result, str) and result == AXIS_SEPARATOR:
                 separators.append(len(final))
