@@ -2,7 +2,7 @@
 
 /** @typedef {import("whence/types").Head} Head */
 
-const VERSION = 2;
+const VERSION = 3;
 const MOST_LINES = 20_000_000;
 const LISTS = [
   "sources",

@@ -49,7 +49,7 @@ from .ranges import (
 )
 from .tours import Tour as Tour
 
-VERSION = 2
+VERSION = 3
 LARGEST = 2**53 - 1
 """The largest number that JavaScript can count to."""
 DOCUMENT = Codec({int: whole(LARGEST)})

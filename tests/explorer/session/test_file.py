@@ -24,7 +24,7 @@ def test_what_is_written_is_read(tmp_path: Path, name: str):
     first = path.read_bytes()
     write(path, small_session())
     assert path.read_bytes() == first
-    assert first.startswith(b"\x1f\x8b" if name.endswith(".gz") else b'{"whence_session":2,')
+    assert first.startswith(b"\x1f\x8b" if name.endswith(".gz") else b'{"whence_session":3,')
 
 
 def test_a_session_is_plain_json_and_back():
@@ -86,7 +86,7 @@ def _set(*keys: Any) -> Callable[[dict[str, Any]], None]:
         (_set("made_by", "compile_seconds", "9" * 900), 'made_by.compile_seconds: expected a number, got "999'),
         (_set("tensors", 0, "mean", 0, float("inf")), "tensors[0].mean: expected numbers, got Infinity"),
         (_set("comparison", "gone"), "comparison: expected an object, got nothing"),
-        (_set("whence_session", 1), "expected a session document of version 2, got version 1"),
+        (_set("whence_session", 2), "expected a session document of version 3, got version 2"),
         (_set("whence_session", "gone"), "expected a session document, got other JSON"),
     ],
 )
