@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -56,6 +57,23 @@ def test_a_second_session_is_the_same_and_lowers_no_kernel(source: ModelProto, m
     assert set(seen.kept) == {kernel.symbol for kernel in second.kernels}
     assert len(second.schedules) == len(first.schedules) > 0
     assert timeless(second) == timeless(first)
+
+
+def test_kept_kernels_serve_the_layers_of_the_model_at_hand(source: ModelProto, tmp_path: Path):
+    """As its layers were recorded anew, though all kernels were recorded for a model with other names."""
+    other = ModelProto.FromString(source.SerializeToString())
+    for node in other.graph.node:
+        node.name = f"other_{node.name}"
+    recorded(source)
+    kept, seen = recorded(other)
+    assert not seen.kernels
+    rmtree(tmp_path / "cache")
+    anew, seen = recorded(other)
+    assert not seen.kept
+    assert timeless(kept) == timeless(anew)
+    assert [name for name, kind in zip(kept.layers.name, kept.layers.kind, strict=True) if kind == "layer"] == [
+        node.name for node in other.graph.node
+    ]
 
 
 def test_an_edit_of_the_pipeline_lowers_the_kernels_that_it_changes(source: ModelProto):
