@@ -1,6 +1,6 @@
 """All operators of the relay dialect, and the dialect itself."""
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from ...support.errors import FrontendError, expectation
 from ...support.tables import modules_in
@@ -90,7 +90,16 @@ LANGUAGE = (
 )
 """The ops of Relay as a programming language."""
 
-_OPERATIONS = [FuncOp, ReturnOp, ConstantOp, CallOp, PythonCallOp, *LANGUAGE, *OPERATORS, *DYNAMIC]
+_OPERATIONS: list[type[Operation]] = [
+    FuncOp,
+    ReturnOp,
+    ConstantOp,
+    CallOp,
+    PythonCallOp,
+    *LANGUAGE,
+    *OPERATORS,
+    *DYNAMIC,
+]
 Relay = Dialect(
     "relay",
     _OPERATIONS,

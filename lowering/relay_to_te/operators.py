@@ -42,7 +42,7 @@ def register_operator(cls: type[Operator], lower: Lowering, gradient: Rule | Non
     Raises FrontendError for a class that is no operator, has no name of its own that begins with `relay.`, or has no
     meaning in numpy, and for a lowering that cannot be called with the operands.
     """
-    if not (isinstance(cls, type) and issubclass(cls, Operator)):
+    if not (isinstance(cls, type) and issubclass(cls, Operator)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise FrontendError(expectation("operator", "a class whose base is Operator", repr(cls)))
     if missing := sorted(cls.__abstractmethods__):
         raise FrontendError(expectation("operator", f"{', '.join(missing)} of {cls.__name__}", "none"))

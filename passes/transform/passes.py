@@ -21,7 +21,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.relay.core import FuncOp
-from ...dialects.tir import prim_funcs
 from ...provenance.ledger import Ledger, current_ledger, recording
 from ...provenance.lost import mark_lost
 from ...support.context import PassContext, spans_enabled
@@ -150,6 +149,9 @@ class InPlace(xdsl.ModulePass):
     """The number of the pass in this process: of its source nothing is known."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        # Modules of relay need nothing of tir.
+        from ...dialects.tir import prim_funcs
+
         made = {func.sym_name.data: func for func in prim_funcs(self.foreign(op))}
         for func in prim_funcs(op):
             if (new := made.get(func.sym_name.data)) is None:

@@ -149,7 +149,7 @@ def test_a_difference_is_two_texts_side_by_side_where_they_fit_and_else_one(page
     changed = pane.locator(".diff-row[data-kind=changed]")
     expect(changed.first.locator(".half.none")).to_be_hidden()
     shown = changed.locator(".half:visible")
-    texts, sides = shown.all_text_contents(), [half.get_attribute("data-side") for half in shown.all()]
+    texts, sides = shown.all_text_contents(), [half.get_attribute("data-side") or "" for half in shown.all()]
     assert len(texts) == changed.count()
     assert texts.index(both[0][0]) < texts.index(both[1][0])
     assert sorted(sides) == ["0"] * (len(sides) // 2) + ["1"] * (len(sides) // 2)

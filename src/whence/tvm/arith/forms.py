@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import gcd
-from typing import cast
+from typing import Any, cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
@@ -53,12 +53,12 @@ class Range(language.Range):
 
     def __new__(cls, begin: ExprLike, end: ExprLike | None = None) -> Range:
         low, high = (0, begin) if end is None else (begin, end)
-        return super().__new__(cls, cast("int", low), cast("int", high - low))  # pyright: ignore[reportOperatorIssue]
+        return Range.from_min_extent(low, cast("Any", high) - low)
 
     @staticmethod
     def from_min_extent(min_value: ExprLike, extent: ExprLike) -> Range:
         """The `extent` numbers from `min_value` on."""
-        return tuple.__new__(Range, (min_value, extent))
+        return cast("Any", tuple).__new__(Range, (min_value, extent))
 
 
 class Names:

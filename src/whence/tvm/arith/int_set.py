@@ -199,7 +199,7 @@ def _binary(op: str, a: _Ends, b: _Ends, forms: Forms) -> _Ends:
                 return _by_numbers(op, a, b, forms)
             low, high = forms.bounds(b[0])
             products = binary("mul", a[0], b[0]), binary("mul", a[1], b[0])
-            return products if low >= 0 else products[::-1] if high <= 0 else _NOWHERE
+            return products if low >= 0 else (products[1], products[0]) if high <= 0 else _NOWHERE
         case "floordiv" | "div" | "truncdiv" if b[0] is b[1] and forms.bounds(b[0])[0] > 0:
             return binary(op, a[0], b[0]), binary(op, a[1], b[0])
         case "floormod" | "truncmod" if b[0] is b[1] and forms.bounds(b[0])[0] > 0:

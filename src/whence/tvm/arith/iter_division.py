@@ -112,9 +112,9 @@ class _Division:
         kinds, digit = self.kinds(split.source), self._sums.plain(split)
         whole, none = IterSumExpr((digit,), constant(0, split.dtype)), IterSumExpr((), constant(0, split.dtype))
         extent = self._sums.size(split.extent)
-        if kinds == {True}:
+        if False not in kinds:
             return _Parts(none, whole, extent, 1)
-        if kinds == {False}:
+        if True not in kinds:
             return _Parts(whole, none, 1, extent)
         parts = self._mark(split.source)
         size, lower = self._sums.size, self._sums.size(split.lower_factor)

@@ -124,7 +124,11 @@ def _any(parts: Sequence[Expr]) -> Expr:
 
 def _padding(sums: IterSums, mark: IterMark, digits: list[tuple[IterSplitExpr, Expr]]) -> list[Expr]:
     """A condition on the digits of a mark for which there is no iteration, if there is one."""
-    size, number = sums.size, lambda value: sums.symbols.expr(value, mark.dtype)
+    size = sums.size
+
+    def number(value: Size) -> Expr:
+        return sums.symbols.expr(value, mark.dtype)
+
     rows = sorted(digits, key=lambda row: nominal(size(row[0].lower_factor)))
     period: Size = 1
     for split, _ in rows:

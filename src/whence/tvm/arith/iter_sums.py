@@ -57,8 +57,9 @@ class Constraint:
 
 def _from_0(var: Expr, low: Expr) -> Expr:
     """A variable less the start of its range."""
-    negative = isinstance(low, Const) and low.value < 0
-    return Binary("add", var, constant(-low.value, low.dtype)) if negative else Binary("sub", var, low)
+    if isinstance(low, Const) and low.value < 0:
+        return Binary("add", var, constant(-low.value, low.dtype))
+    return Binary("sub", var, low)
 
 
 class IterSums:
@@ -234,8 +235,8 @@ class IterSums:
 
     def merged(self, expr: IterSumExpr) -> IterSumExpr:
         """Return a sum in which neighbouring digits of an iterator are one, where their scales allow it."""
-        args, base = list(expr.args), expr.base
-        progress = True
+        args: list[IterSplitExpr] = list(expr.args)
+        base, progress = expr.base, True
         while progress:
             progress = False
             for low in args:

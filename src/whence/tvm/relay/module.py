@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import StringAttr
-
-from whence.dialects.tir import prim_funcs
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
 from whence.syntax.relay.elaborate import elaborate
@@ -20,6 +17,7 @@ from whence.syntax.relay.view import view
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from whence.dialects.tir import PrimFuncOp
     from whence.tir.function import PrimFunc
 
 
@@ -115,6 +113,8 @@ class IRModule:
         """The ops. Raises FrontendError when expressions are ill-typed."""
         if self._module is None:
             self._module = elaborate(self.program)
+            from xdsl.dialects.builtin import StringAttr
+
             for name, kernel in self.kernels.items():
                 op = kernel.op.clone()
                 op.sym_name = StringAttr(name)
@@ -125,12 +125,14 @@ class IRModule:
     def kernels(self) -> dict[str, PrimFunc]:
         """The functions that are statements on buffers, by name."""
         if self._kernels is None:
-            from whence.tir.function import PrimFunc
-
             assert self._module is not None
-            self._kernels = {
-                (name := op.sym_name.data): PrimFunc.of(op, self._notes.get(name)) for op in prim_funcs(self._module)
-            }
+            self._kernels = {}
+            for op in _prim_funcs(self._module):
+                # A module of a network has none, and needs nothing of tir.
+                from whence.tir.function import PrimFunc
+
+                name = op.sym_name.data
+                self._kernels[name] = PrimFunc.of(op, self._notes.get(name))
         return self._kernels
 
     @property
@@ -263,7 +265,7 @@ class IRModule:
         from whence.syntax.text import pretty_print
 
         relay = [pretty_print(self.typed())] if self.program.functions or self.program.types else []
-        return "\n\n".join([*relay, *map(str, prim_funcs(self.module))])
+        return "\n\n".join([*relay, *map(str, _prim_funcs(self.module))])
 
     def script(self, version: str = "0.27") -> str:
         """Return the text of the functions: relay's, and kernels as TVMScript; errors as `PrimFunc.script`."""
@@ -273,6 +275,10 @@ class IRModule:
     def show(self, version: str = "0.27") -> None:
         """Print `script()`."""
         print(self.script(version))
+
+
+def _prim_funcs(module: ModuleOp) -> list[PrimFuncOp]:
+    return [cast("PrimFuncOp", op) for op in module.ops if op.name == "tir.prim_func"]
 
 
 def _is_global(key: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,12 +39,15 @@ class GenericFunc:
         Raises PipelineError for a key that has one, unless that is allowed.
         """
         if not callable(func):
-            return lambda function: self.register(function, func, allow_override)
+            return functools.partial(self._registered, func, allow_override)
         for each in [key] if isinstance(key, str) else key:
             if each in self._variants and not allow_override:
                 raise PipelineError(expectation(self.__name__, "a key without a variant", each))
             self._variants[each] = func
         return func
+
+    def _registered(self, key: Any, allow_override: bool, func: Callable[..., Any]) -> Any:
+        return self.register(func, key, allow_override)
 
     def get_packed_func(self) -> Callable[..., Any]:
         """Return the function for the current target."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import deepcopy
@@ -58,7 +59,7 @@ def fixture(func: Any = None, *, cache_return_value: bool = False) -> Any:
     Each test gets a copy of a cached value.
     """
     if func is None:
-        return lambda function: fixture(function, cache_return_value=cache_return_value)
+        return functools.partial(fixture, cache_return_value=cache_return_value)
     return pytest.fixture(_cached(func) if cache_return_value else func)
 
 

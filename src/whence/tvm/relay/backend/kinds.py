@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from whence.support.errors import PipelineError
 
@@ -25,7 +25,8 @@ class Kind:
                 text = f'Attribute "{option}" is not available on this {what}'
                 raise PipelineError(f"{text}: expected options of {name} among {known}, got {option}")
             if not isinstance(value, types[option]):
-                wanted, actual = _TYPES[types[option]], _TYPES.get(type(value), type(value).__name__)
+                kind = cast("type[object]", type(value))
+                wanted, actual = _TYPES[types[option]], _TYPES.get(kind, kind.__name__)
                 text = f'Attribute "{option}" should have type "{wanted}" but instead found "{actual}"'
                 raise PipelineError(f"{text}: expected {types[option].__name__}, got {value!r}")
         self.name = name

@@ -146,7 +146,8 @@ def quantize(mod: IRModule, params: Mapping[str, Any] | None = None, dataset: An
     weights: dict[Operator, tuple[Array, Array]] = {}
     for op in products.ops:
         if (weight := products.weight(op)) is not None:
-            rows = not isinstance(op, BatchMatmulOp) and op.properties.get("kernel_layout", _ROWS).data.startswith("O")
+            layout = cast("StringAttr", op.properties.get("kernel_layout", _ROWS))
+            rows = not isinstance(op, BatchMatmulOp) and layout.data.startswith("O")
             weights[op] = weight_steps(weight, config.weight_scale, config.nbit_weight, rows)
     products.quantize(scales, weights)
     return transform.FakeQuantizationToInteger()(result)

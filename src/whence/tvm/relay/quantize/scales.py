@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whence.support.dtypes import Array
 
+Floats = NDArray[np.float64]
 BINS = 2048
 """The bins of a histogram of magnitudes."""
 _FULL = 8
@@ -20,11 +22,12 @@ class Magnitudes:
     """The largest magnitude of a tensor in all samples, and then their histogram up to it."""
 
     largest: float = 0.0
-    counts: Array = field(default_factory=lambda: np.zeros(BINS))
+    counts: Floats = field(default_factory=lambda: np.zeros(BINS))
 
     def widen(self, values: Array) -> None:
         """See the values of a sample for the first time."""
-        self.largest = max(self.largest, float(np.abs(values).max(initial=0)))
+        magnitudes = cast("Floats", np.abs(cast("Any", values)))
+        self.largest = max(self.largest, float(magnitudes.max(initial=0)))
 
     def count(self, values: Array) -> None:
         """See the values of a sample for the second time."""
@@ -51,7 +54,7 @@ class Magnitudes:
         return self.largest * (levels + int(np.argmin(losses))) / len(counts)
 
 
-def _divergence(counts: Array, bins: int, levels: int) -> float:
+def _divergence(counts: Floats, bins: int, levels: int) -> float:
     """Return the divergence of the first bins, the last with all that is cut off, from `levels` equal parts of them."""
     kept = counts[:bins]
     reference = kept.copy()
@@ -59,7 +62,7 @@ def _divergence(counts: Array, bins: int, levels: int) -> float:
     starts = np.arange(levels) * bins // levels
     sums, filled = np.add.reduceat(kept, starts), np.add.reduceat((kept > 0).astype(float), starts)
     means = np.divide(sums, filled, out=np.zeros(levels), where=filled > 0)
-    spread = np.repeat(means, np.diff([*starts, bins])) * (kept > 0)
+    spread = np.repeat(means, np.diff(starts, append=bins)) * (kept > 0)
     here = reference > 0
     p = reference / reference.sum() if reference.any() else reference
     q = spread / spread.sum() if spread.any() else spread
@@ -78,4 +81,5 @@ def weight_steps(weight: Array, mode: str, bits: int, per_channel: bool) -> tupl
     scale = np.exp2(np.ceil(np.log2(largest / (most + 1)))) if mode == "power2" else largest / most
     scale = np.asarray(scale, np.float32)
     spread = scale.reshape(-1, *(1,) * (weight.ndim - 1)) if per_channel else scale
-    return np.clip(np.round(weight / spread), -most, most).astype(np.int8), scale
+    steps: Any = np.round(weight.astype(np.float32) / spread)
+    return np.clip(steps, -most, most).astype(np.int8), scale
