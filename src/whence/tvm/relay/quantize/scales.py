@@ -37,8 +37,8 @@ class Magnitudes:
     def percentile(self, share: float = 0.99999) -> float:
         """Return the magnitude up to which a share of the values lie."""
         total = self.counts.cumsum()
-        index: Any = np.searchsorted(total, share * total[-1])
-        return self.largest * (min(int(index), BINS - 1) + 1) / BINS
+        below = int((total < share * float(total[-1])).sum())
+        return self.largest * (min(below, BINS - 1) + 1) / BINS
 
     def least_divergence(self, levels: int) -> float:
         """Return the magnitude for which values that are cut off there, in `levels` steps, lose the least information.
