@@ -136,6 +136,16 @@ def test_a_module_holds_functions_of_both_levels() -> None:
     assert [op.name for op in after.module.ops] == ["relay.func", "tir.prim_func"]
 
 
+def test_functions_of_a_module_of_ops_are_taken_out() -> None:
+    for gone, kept in (("main", "plus"), ("plus", "main")):
+        mod = whence.IRModule.from_expr(relay.nn.relu(relay.var("x", shape=(N,))))
+        mod["plus"] = whence.lower(*shifted())["main"]
+        of_ops = whence.IRModule.of(mod.module.clone())
+        del of_ops[gone]
+        assert [each.name_hint for each in of_ops.get_global_vars()] == [kept]
+        assert len(list(of_ops.module.ops)) == 1
+
+
 def seen(func: tir.PrimFunc) -> tir.PrimFunc:
     return func.with_attr("seen", 1)
 

@@ -155,6 +155,12 @@ class IRModule:
     def type_definitions(self) -> dict[str, TypeData]:
         return dict(self.program.types)
 
+    def _edited(self) -> tuple[Program, dict[str, PrimFunc]]:
+        """The functions of relay and the kernels, to be changed: the ops are made anew of both."""
+        parts = self.program, self.kernels
+        self._module = None
+        return parts
+
     def get_global_var(self, name: str) -> GlobalVar:
         """Return the variable that names a function; raises ValueError for an unknown name."""
         if name not in self:
@@ -190,8 +196,7 @@ class IRModule:
         return function
 
     def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData | PrimFunc) -> None:
-        name, program, kernels = _name(key), self.program, self.kernels
-        self._module = None
+        name, (program, kernels) = _name(key), self._edited()
         if isinstance(function, TypeData):
             program.types[name] = function
             return
@@ -210,18 +215,17 @@ class IRModule:
         return _name(key) in self.program.functions or _name(key) in self.kernels
 
     def __delitem__(self, key: str | GlobalVar) -> None:
-        functions = self.kernels if _name(key) in self.kernels else self.program.functions
-        del functions[_name(key)]
-        self._module = None
+        name, (program, kernels) = _name(key), self._edited()
+        functions = kernels if name in kernels else program.functions
+        del functions[name]
 
     def update(self, other: IRModule | Mapping[Any, Function | PrimFunc]) -> None:
         """Add the functions and data types of another module; they replace those of the same names."""
         if isinstance(other, IRModule):
-            self.program.types.update(other.program.types)
+            self._edited()[0].types.update(other.program.types)
             other = other._named()
         for key, function in other.items():
             self[key] = function
-        self._module = None
 
     def update_func(self, var: str | GlobalVar, func: Function) -> None:
         """Give a name to another function."""
@@ -234,8 +238,7 @@ class IRModule:
         """
         from whence.syntax.text.prelude import import_standard
 
-        import_standard(self.program, name)
-        self._module = None
+        import_standard(self._edited()[0], name)
 
     def shallow_copy(self) -> IRModule:
         """Return a copy whose set of functions can change without changing this module."""
