@@ -98,6 +98,12 @@ class PrimFuncOp(IRDLOperation):
             fail(self, f"outputs that are among its {count} arguments", str(self.outputs.value.data))
         check_sizes(self, len(self.size_names), _shape)
 
+    def take(self, other: PrimFuncOp) -> None:
+        """Take arguments, body and notes of another kernel, which is left without them; the name stays."""
+        self.properties, self.attributes = {**other.properties, "sym_name": self.sym_name}, dict(other.attributes)
+        self.detach_region(0)
+        self.add_region(other.detach_region(0))
+
     @property
     def size_names(self) -> tuple[str, ...]:
         """The names of its sizes s0, s1, .., in order."""

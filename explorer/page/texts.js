@@ -9,7 +9,7 @@ import { StageLinks } from "whence/links";
 /** @typedef {import("whence/types").StageText} StageText */
 
 /** @template Value @param {Map<number, Promise<Value>>} cache @param {number} key @param {() => Promise<Value>} make */
-function once(cache, key, make) {
+export function once(cache, key, make) {
   let value = cache.get(key);
   if (!value) {
     value = make();

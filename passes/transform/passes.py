@@ -158,9 +158,7 @@ class InPlace(xdsl.ModulePass):
                 raise PipelineError(
                     f"pass {self.foreign.info.name}: expected the kernel @{func.sym_name.data}, got none"
                 )
-            func.properties, func.attributes = dict(new.properties), dict(new.attributes)
-            func.detach_region(0)
-            func.add_region(new.detach_region(0))
+            func.take(new)
 
     def __str__(self) -> str:
         return self.foreign.info.name

@@ -1,6 +1,7 @@
 // The film of a schedule: the stages, loops and text of each frame.
 
 import { edited } from "whence/body";
+import { once } from "whence/texts";
 
 /** @typedef {import("whence/document").Frame} Frame */
 /** @typedef {import("whence/document").NextPrimitive} NextPrimitive */
@@ -92,21 +93,4 @@ export class Film {
     if (loaded) return next;
     return scheduleNext ? (await once(this.#next, k, () => scheduleNext(this.number, this.whole(this.sequence(k))))).next : null;
   }
-}
-
-/**
- * Ask once; what failed may be asked for again.
- * @template T
- * @param {Map<number, Promise<T>>} kept
- * @param {number} k
- * @param {() => Promise<T>} ask
- */
-function once(kept, k, ask) {
-  let answer = kept.get(k);
-  if (!answer) {
-    answer = ask();
-    kept.set(k, answer);
-    answer.catch(() => kept.delete(k));
-  }
-  return answer;
 }

@@ -111,7 +111,7 @@ class Forms:
         self.facts: dict[int, Ends] = {}
         """Dim -> what is known of it beside its parts."""
         self.limits: dict[AffineExpr, Ends] = {}
-        """What is known of quotients and rests beside their parts."""
+        """Bounds of quotients and rests that do not follow from their parts."""
         self._factors: dict[int, tuple[int, ...]] = {}
         """Dim of a product -> the dims of its factors, in order."""
         self._names = Names()

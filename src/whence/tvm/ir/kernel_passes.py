@@ -57,10 +57,7 @@ class PrimFuncPass(Pass):
             text = f"expected it to return a PrimFunc for @{name}, got {type(new).__name__}"
             raise PipelineError(f"pass {self.info.name}: {text}")
         if new is not func:
-            made = new.op.clone()
-            op.properties, op.attributes = {**made.properties, "sym_name": op.sym_name}, dict(made.attributes)
-            op.detach_region(0)
-            op.add_region(made.detach_region(0))
+            op.take(new.op.clone())
         return new
 
 
