@@ -55,7 +55,7 @@ def _tensors(name: str, specs: Sequence[TensorSpec]) -> list[str]:
     rows: list[str] = []
     for number, spec in enumerate(specs):
         for part, text in (("name", spec.name), ("dtype", spec.dtype.name)):
-            lines.append(_text(f"{name}.{number}.{part}", text))
+            lines.append(text_constant(f"{name}.{number}.{part}", text))
         numbers = spec.numbers if isinstance(spec, SizedSpec) else spec.shape
         fixed = not any(isinstance(extent, Value) for extent in numbers)
         coded = [-1 - extent.place if isinstance(extent, Value) else extent for extent in numbers]
@@ -74,7 +74,7 @@ def _sizes(sizes: Sizes) -> list[str]:
     names = [f"whence_size_names.{number}" for number in range(len(sizes.symbols))]
     table = ", ".join(f"ptr @{name}" for name in names)
     return [
-        *map(_text, names, sizes.symbols),
+        *map(text_constant, names, sizes.symbols),
         f"@whence_size_names = constant [{len(names)} x ptr] [{table}]",
         f"@whence_num_sizes = constant i32 {len(names)}",
         f"@whence_num_values = constant i32 {sizes.count}",
@@ -82,7 +82,8 @@ def _sizes(sizes: Sizes) -> list[str]:
     ]
 
 
-def _text(name: str, text: str) -> str:
+def text_constant(name: str, text: str) -> str:
+    """Return a constant that holds a text, ended by a zero byte."""
     data = text.encode() + b"\0"
     escaped = "".join(f"\\{byte:02X}" for byte in data)
     return f'@{name} = private constant [{len(data)} x i8] c"{escaped}"'

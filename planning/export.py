@@ -36,6 +36,7 @@ from ..support.files import replacing, scratch_folder
 from .artifact import Artifact
 from .c_interface import HEADER, PACKAGE, interface_text
 from .elf_writer import bytes_object
+from .ffi_interface import MAIN, ffi_text
 from .graph import GraphPlan
 from .user_lines import kernel_object
 
@@ -80,6 +81,9 @@ def export(
         raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
     check_exportable(artifact)
     objects = _objects(artifact, contents)
+    if path.suffix == ".so" and contents.params:
+        text = ffi_text(artifact.program, MAIN if contents.entry is None else contents.name, contents.entry)
+        objects.append(("whence_ffi.o", [compile_text(text, artifact.target).object]))
     with replacing(path) as stream:
         if path.suffix == ".tar":
             _write_archive(objects, addons, stream)

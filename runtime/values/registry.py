@@ -10,6 +10,7 @@ import numpy as np
 
 from ...support.errors import FrontendError, expectation
 from .device import Device
+from .ffi_registry import ffi_function, share, withdraw
 from .ndarray import NDArray
 
 Function: TypeAlias = Callable[..., Any]
@@ -57,7 +58,8 @@ _functions: dict[str, Function] = {}
 def register_func(func_name: Any, f: Function | None = None, override: bool = False) -> Any:
     """Register a Python function under a name; without `f` this is a decorator, which may omit the name, too.
 
-    Raises ValueError for a name that is no text, FrontendError when the name is in use.
+    Where the package tvm-ffi is installed, the function is registered with that as well. Raises ValueError for a name
+    that is no text, FrontendError when the name is in use.
     """
     if callable(func_name):
         f, func_name = func_name, getattr(func_name, "__name__", "")
@@ -67,6 +69,10 @@ def register_func(func_name: Any, f: Function | None = None, override: bool = Fa
     def register(function: Function) -> Function:
         if func_name in _functions and not override:
             raise FrontendError(f"register_func: Global PackedFunc {func_name} is already registered")
+        try:
+            share(func_name, function, override)
+        except ValueError as error:
+            raise FrontendError(expectation("register_func", "a name that is free", str(error))) from error
         _functions[func_name] = function
         return function
 
@@ -75,13 +81,16 @@ def register_func(func_name: Any, f: Function | None = None, override: bool = Fa
 
 def global_function(name: str) -> Function | None:
     """Return the function of a name as it was registered, or None."""
-    function = _functions.get(name)
+    function = _functions.get(name) or ffi_function(name)
     return function.function if isinstance(function, PackedFunc) else function
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None:
-    """Return the function of a name; None if it is missing and may be. Raises ValueError if it may not."""
-    function = _functions.get(name)
+    """Return the function of a name, registered here or with tvm-ffi; None if it is missing and may be.
+
+    Raises ValueError if it may not.
+    """
+    function = _functions.get(name) or ffi_function(name)
     if function is None:
         if allow_missing:
             return None
@@ -98,3 +107,4 @@ def remove_global_func(name: str) -> None:
     """Remove a function from the registry; raises FrontendError for an unknown name."""
     if _functions.pop(name, None) is None:
         raise FrontendError(expectation("remove_global_func", "the name of a global function", repr(name)))
+    withdraw(name)
