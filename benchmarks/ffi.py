@@ -69,7 +69,7 @@ def function_is_equal(seed: int, folder: Path) -> bool:
     path = Path(function.export_library(folder / f"f{seed}.so"))
     values = {a: 4 * rng.standard_normal((rows, cols)), b: 4 * rng.standard_normal(cols)}
     values = {tensor: value.astype(dtype) for tensor, value in values.items()}
-    results = [np.zeros([int(cast(Any, extent)) for extent in c.shape], dtype) for _ in range(2)]
+    results = [np.zeros([int(extent) for extent in c.shape], dtype) for _ in range(2)]
     for call, result in zip((function, loaded(path, f"f{seed}")), results, strict=True):
         call(*(values.get(tensor, result) for tensor in order))
     return results[0].tobytes() == results[1].tobytes()
