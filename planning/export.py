@@ -204,7 +204,7 @@ def _linked(
     else:
         how = ["-shared", "-Wl,-z,noexecstack"] if suffix == ".so" else ["-r", "-nostdlib"]
         libraries = ["-lm", "-pthread"] if suffix == ".so" else []
-        _run([*link, *how, "-o", str(out), *paths, *options, *libraries], suffix)
+        run_linker([*link, *how, "-o", str(out), *paths, *options, *libraries], suffix)
     if not out.is_file():
         raise PipelineError(expectation("export", f"the linker to write {out}", "nothing"))
     return out
@@ -227,7 +227,8 @@ def _compiler(triple: str, suffix: str) -> list[str]:
     return [compiler]
 
 
-def _run(command: Sequence[str], suffix: str) -> None:
+def run_linker(command: Sequence[str], suffix: str = ".so") -> None:
+    """Run the command of a compiler that links a file; raises PipelineError, with its first error, where it fails."""
     expected = f"a compiler that links a {suffix} file (CC names it)"
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -244,6 +245,13 @@ def _complaint(text: str) -> str:
     lines = text.strip().splitlines()
     errors = (line for line in lines if "error" in line or "cannot" in line or "incompatible" in line)
     return next(errors, lines[-1] if lines else "")
+
+
+def seal_file(path: Path) -> None:
+    """Append the seal to a file that a linker wrote, as `load_module` asks for it."""
+    with open(path, "r+b") as stream:
+        stream.seek(0, os.SEEK_END)
+        _seal(stream)
 
 
 def _seal(stream: IO[bytes]) -> None:

@@ -12,6 +12,7 @@ from ...support.errors import FrontendError, expectation
 from .device import Device
 from .ffi_registry import ffi_function, share, withdraw
 from .ndarray import NDArray
+from .products import PRODUCTS
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -52,7 +53,7 @@ def _argument(value: Any) -> Any:
     return value
 
 
-_functions: dict[str, Function] = {}
+_functions: dict[str, Function] = dict(PRODUCTS)
 
 
 def register_func(func_name: Any, f: Function | None = None, override: bool = False) -> Any:

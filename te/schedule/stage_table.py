@@ -15,7 +15,7 @@ from ..language.tensor import Operation as TeOperation
 from ..language.tensor import Tensor
 from .itervar import IterVar
 from .opaque import Producer
-from .stage_state import GroupState, StageState
+from .stage_state import GroupState, StageAxes, StageState
 
 StageT_co = TypeVar("StageT_co", bound=StageState, covariant=True)
 Key: TypeAlias = str | Producer | SSAValue | StageState | Tensor | TeOperation
@@ -48,11 +48,13 @@ class StageTable(Generic[StageT_co]):
         """The stages that are computes, producers first."""
         return [stage for stage in self.stages if stage.is_compute]
 
-    def __getitem__(self, key: Key) -> StageT_co:
-        """The stage of a label, an op, its tensor or a stage; raises ScheduleError when there is none.
+    def __getitem__(self, key: Key | StageAxes) -> StageT_co:
+        """The stage of a label, an op, its tensor, a stage or its `op`; raises ScheduleError when there is none.
 
         That of an argument is not among `stages`, and nothing can be done to it.
         """
+        if isinstance(key, StageAxes):
+            key = key.name
         if not isinstance(key, Key):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ScheduleError(f"Expect schedule key to be Tensor or Operation, got {type(key).__name__}")
         if isinstance(key, Tensor) and key in self.arguments:

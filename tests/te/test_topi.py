@@ -81,3 +81,57 @@ def test_what_is_wrong_is_said():
         _ = topi.nonsense
     assert {"add", "nn", "matmul"} <= set(dir(topi))
     assert {"conv2d", "relu"} <= set(dir(topi.nn))
+
+
+def _pooled(x: Array, reduced: Any) -> Array:
+    return reduced(sliding_window_view(x, (2, 2), (2, 3))[:, :, ::2, ::2], axis=(4, 5))
+
+
+def test_operators_of_one_layout():
+    """Each is the sum of products that its layouts say."""
+    x, w = _random(2, 4, 6, 6), _random(8, 4, 3, 3)
+    grouped, deep = _random(8, 2, 3, 3), _random(4, 2, 3, 3)
+    windows = sliding_window_view(x, (3, 3), (2, 3))
+    image = x.transpose(0, 2, 3, 1).copy()
+    full = np.einsum("nchwij,ocij->nohw", windows, w)
+    halves = np.einsum("ngchwij,gocij->ngohw", windows.reshape(2, 2, 2, 4, 4, 3, 3), grouped.reshape(2, 4, 2, 3, 3))
+    each = np.einsum("nchwij,cmij->ncmhw", windows, deep).reshape(2, 8, 4, 4)
+    line, lines = _random(2, 3, 9), _random(5, 3, 4)
+    row = np.einsum("ncwi,oci->now", sliding_window_view(line, 4, 2), lines)
+    cube, cubes = _random(1, 2, 5, 5, 5), _random(3, 2, 2, 2, 2)
+    block = np.einsum("nczhwijk,ocijk->nozhw", sliding_window_view(cube, (2, 2, 2), (2, 3, 4)), cubes)
+    up, size = _random(4, 3, 2, 2), np.zeros((2, 3, 7, 7), np.float32)
+    for i, j in np.ndindex(2, 2):
+        size[:, :, i : i + 6, j : j + 6] += np.einsum("nchw,co->nohw", x, up[:, :, i, j])
+    checks: list[tuple[str, list[Array], list[Any], Array]] = [
+        ("conv2d_nchw", [x, w], [1, 0, 1], full),
+        ("conv2d_nhwc", [image, w.transpose(2, 3, 1, 0).copy()], [1, 0, 1], full.transpose(0, 2, 3, 1)),
+        (
+            "conv2d_hwcn",
+            [x.transpose(2, 3, 1, 0).copy(), w.transpose(2, 3, 1, 0).copy()],
+            [1, 0, 1],
+            full.transpose(2, 3, 1, 0),
+        ),
+        ("group_conv2d_nchw", [x, grouped], [1, 0, 1, 2], halves.reshape(2, 8, 4, 4)),
+        ("depthwise_conv2d_nchw", [x, deep], [1, 0, 1], each),
+        ("depthwise_conv2d_nhwc", [image, deep.transpose(2, 3, 0, 1).copy()], [1, 0, 1], each.transpose(0, 2, 3, 1)),
+        ("conv1d_ncw", [line, lines], [], row),
+        ("conv1d_nwc", [line.transpose(0, 2, 1).copy(), lines.transpose(2, 1, 0).copy()], [], row.transpose(0, 2, 1)),
+        ("conv3d_ncdhw", [cube, cubes], [], block),
+        ("conv2d_transpose_nchw", [x, up], [1, 0, None, 0], size),
+        ("pool2d", [x], [[2, 2], [2, 2], [1, 1], [0, 0, 0, 0], "max"], _pooled(x, np.max)),
+        ("pool2d", [x], [[2, 2], [2, 2], [1, 1], [0, 0, 0, 0], "avg"], _pooled(x, np.mean)),
+        ("global_pool", [x], ["avg"], x.mean((2, 3), keepdims=True)),
+        ("adaptive_pool", [x], [(3, 3), "max"], _pooled(x, np.max)),
+        ("softplus", [x * 20], [], np.maximum(x * 20, np.log1p(np.exp(np.minimum(x * 20, 30))))),
+    ]
+    for name, arrays, arguments, expected in checks:
+        tensors = [te.placeholder(array.shape, name=f"T{at}") for at, array in enumerate(arrays)]
+        result = getattr(topi.nn, name)(*tensors, *arguments)
+        got = build_schedule(te.create_schedule(result, inputs=tensors))(*arrays)
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4, err_msg=name)
+    A = te.placeholder((3, 4), name="A")
+    a = _random(3, 4)
+    total = topi.elemwise_sum([A, A, topi.broadcast_mul(A, A)])
+    got = build_schedule(te.create_schedule(total))(a)
+    np.testing.assert_allclose(got, a + a + a * a, rtol=1e-5, atol=1e-6)

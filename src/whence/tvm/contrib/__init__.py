@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-_MODULES = ("debugger", "graph_executor", "nvcc", "relay_viz", "tedd", "utils")
+_MODULES = ("cblas", "cc", "debugger", "graph_executor", "nvcc", "relay_viz", "tedd", "utils")
 
 
 def __getattr__(name: str) -> Any:

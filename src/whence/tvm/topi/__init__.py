@@ -20,8 +20,18 @@ from whence.relay.composed import COMPOSED
 from whence.relay.tensor_calls import lowered
 from whence.syntax.relay.operators import operator_names
 from whence.te.language.locations import here
+from whence.topi.by_layout import BY_LAYOUT
 
-_RENAMED = {"matmul": "nn.matmul", "nn.flatten": "nn.batch_flatten", "flip": "reverse", "identity": "copy"}
+_RENAMED = {
+    "matmul": "nn.matmul",
+    "nn.flatten": "nn.batch_flatten",
+    "flip": "reverse",
+    "identity": "copy",
+    "broadcast_add": "add",
+    "broadcast_sub": "subtract",
+    "broadcast_mul": "multiply",
+    "broadcast_div": "divide",
+}
 """Operators that have another name in TVM's topi than in its relay."""
 
 
@@ -52,14 +62,14 @@ def __dir__() -> list[str]:
 
 
 def _names() -> set[str]:
-    return {*operator_names(), *COMPOSED, *_RENAMED}
+    return {*operator_names(), *COMPOSED, *BY_LAYOUT, *_RENAMED}
 
 
 def _function(name: str) -> Callable[..., Any]:
     if name not in _names():
         raise AttributeError(f"module 'whence.topi' has no attribute '{name}'")
     called = _RENAMED.get(name, name)
-    build = COMPOSED.get(called) or builder(called)
+    build = BY_LAYOUT.get(called) or COMPOSED.get(called) or builder(called)
 
     def apply(*args: Any, **kwargs: Any) -> Any:
         return lowered(here(name.rpartition(".")[2], __name__), build, args, kwargs)
