@@ -112,18 +112,17 @@ def parse_size(parser: AttrParser) -> Size:
 
 
 def join_indices(
-    map: AffineMapAttr, indices: list[SSAValue], guard: AffineMapAttr, guarded: list[SSAValue]
-) -> tuple[AffineMapAttr, AffineMapAttr, list[SSAValue]]:
-    """Two maps brought over one list of operands."""
-    joined = list(dict.fromkeys([*indices, *guarded]))
+    *maps: tuple[AffineMapAttr, Sequence[SSAValue]],
+) -> tuple[list[AffineMapAttr], list[SSAValue]]:
+    """Maps, each with its operands, brought over one list of operands."""
+    joined = list(dict.fromkeys(operand for _, operands in maps for operand in operands))
     position = {value: i for i, value in enumerate(joined)}
-    dims = [AffineExpr.dimension(position[value]) for value in guarded]
-    moved = tuple(expr.replace_dims_and_symbols(dims, ()) for expr in guard.data.results)
-    return (
-        AffineMapAttr(affine_map(len(joined), map.data.results)),
-        AffineMapAttr(affine_map(len(joined), moved)),
-        joined,
-    )
+    moved: list[AffineMapAttr] = []
+    for map, operands in maps:
+        dims = [AffineExpr.dimension(position[value]) for value in operands]
+        results = tuple(expr.replace_dims_and_symbols(dims, ()) for expr in map.data.results)
+        moved.append(AffineMapAttr(affine_map(len(joined), results)))
+    return moved, joined
 
 
 def print_type_params(printer: Printer, names: ArrayAttr[StringAttr] | None) -> None:

@@ -168,7 +168,7 @@ class LoadOp(IRDLOperation):
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("if") is not None:
             guard, guarded = parse_indices(parser)
-            properties["map"], properties["guard"], indices = join_indices(map, indices, guard, guarded)
+            (properties["map"], properties["guard"]), indices = join_indices((map, indices), (guard, guarded))
             parse_not_negative(parser)
             parser.parse_keyword("else")
             properties["otherwise"] = parser.parse_attribute()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
-from xdsl.ir.affine import AffineExpr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, ModuleOp, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -51,11 +52,41 @@ class OpenBlock(RewritePattern):
             argument.replace_all_uses_with(value.result)
             opened.append(value)
         opened.extend(_taken(op.block))
-        if op.guard is not None:
-            branch = IfOp.make(op.guard.data, op.indices)
+        if op.guards:
+            conditions, branch = _branch(op)
             branch.block.add_ops(opened)
-            opened = [branch]
+            opened = [*conditions, branch]
         rewriter.replace(op, opened, [])
+
+
+def _branch(op: BlockOp) -> tuple[list[Operation], IfOp]:
+    """The branch for a block to run in, and the ops of its condition."""
+    if len(op.guards) == 1:
+        return [], IfOp.make(op.guards[0], op.indices)
+    zero = arith.ConstantOp.from_int_and_width(0, i64)
+    made: list[Operation] = [zero]
+
+    def joined(join: type[arith.AndIOp | arith.OrIOp], conditions: list[SSAValue]) -> SSAValue:
+        total = conditions[0]
+        for condition in conditions[1:]:
+            made.append(join(total, condition))
+            total = made[-1].results[0]
+        return total
+
+    def holds(guard: AffineMap) -> SSAValue:
+        conditions: list[SSAValue] = []
+        for expr in guard.results:
+            index = IndexOp.make(affine_map(len(op.indices), (expr,)), op.indices)
+            value = arith.IndexCastOp(index.result, i64)
+            condition = arith.CmpiOp(value.result, zero.result, "sge")
+            made.extend((index, value, condition))
+            conditions.append(condition.result)
+        return joined(arith.AndIOp, conditions)
+
+    wide = arith.ExtUIOp(joined(arith.OrIOp, [holds(guard) for guard in op.guards if guard.results]), i64)
+    number = arith.IndexCastOp(wide.result, IndexType())
+    # 1 where it holds.
+    return [*made, wide, number], IfOp.make(affine_map(1, (AffineExpr.dimension(0) - 1,)), [number.result])
 
 
 def _taken(block: Block) -> list[Operation]:
@@ -77,7 +108,8 @@ class TirLowerBlockPass(ModulePass):
     """Replaces a `tir.block` by its contents: TVM's LowerInitBlock, ConvertBlocksToOpaque and LowerOpaqueBlock.
 
     Before: any kernels. After: there is no block. A variable is a `tir.index` of its binding; a `where` is a `tir.if`
-    around all; the init part is a `tir.if` on the bindings of reduce variables, which are never negative.
+    around all, whose condition is computed if `where` has alternatives; the init part is a `tir.if` on the bindings of
+    reduce variables, which are never negative.
     Locations: what is inserted has those of the block, the guard of the init part those of the init.
 
     ```mlir

@@ -36,11 +36,14 @@ class IndexForms:
         }
         self._scalars = scalars
         self._forms: dict[int, AffineExpr | None] = {}
+        self.kept: list[Expr] = []
+        """Expressions of which results are known by their ids, which no other one may get."""
 
     def affine(self, expr: Expr) -> AffineExpr | None:
         """`expr` as an affine expression of the axes; None when it is none, or one too long to work with."""
         if isinstance(expr, Axis | Const | Var | SizeNumber):
             return self._form(expr)
+        self.kept.append(expr)
         for node in operands_first([expr], self._forms, _operands):
             form = self._form(node)
             self._forms[id(node)] = None if form is None or is_long(form) else form

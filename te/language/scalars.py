@@ -110,6 +110,7 @@ class ScalarEmitter(IndexForms):
 
     def index(self, expr: Expr, guarded: bool = False) -> AffineExpr:
         """Return `expr` as an index; a part that is not affine becomes an index operand. guarded: as in `value`."""
+        self.kept.append(expr)
         for node in operands_first([expr], done := self.places[guarded], self._summands):
             done[id(node)] = self._index(node, done, guarded)
         return done[id(expr)]
@@ -168,6 +169,7 @@ class ScalarEmitter(IndexForms):
 
     def value(self, expr: Expr, guarded: bool = False) -> SSAValue:
         """The value of `expr`. guarded: it may be evaluated where its reads lie outside; they give 0 there."""
+        self.kept.append(expr)
         # Operands first, without recursion: a concatenation of many tensors is a deep expression.
         stack = [(expr, guarded)]
         while stack:

@@ -7,7 +7,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.sizes.kernel import affine_map, lifted
-from .expr import Binary, Call, Compare, Expr, Read
+from .expr import Binary, Call, Compare, Expr, Not, Read
 from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .tensor import tensor_of
 
@@ -34,6 +34,39 @@ def inside(map: AffineMap, buffer: SSAValue) -> tuple[AffineExpr, ...]:
     shape = tir.buffer_of(buffer).get_shape()
     room = [at * -1 + lifted(extent - 1) for at, extent in zip(map.results, shape, strict=True)]
     return (*map.results, *room)
+
+
+_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+_MANY = 16
+"""More alternatives than a condition has that somebody wrote."""
+
+
+def alternatives_of(emitter: ScalarEmitter, test: Expr, negated: bool = False) -> list[list[AffineExpr]] | None:
+    """Lists of expressions, of which in one all are at least 0 where a condition holds.
+
+    None for a condition that is not made of comparisons of loop variables, or of too many.
+    """
+    match test:
+        case Call(name="likely", a=inner):
+            return alternatives_of(emitter, inner, negated)
+        case Not(a=inner):
+            return alternatives_of(emitter, inner, not negated)
+        case Binary(op="and" | "or" as op):
+            left, right = (alternatives_of(emitter, side, negated) for side in (test.a, test.b))
+            if left is None or right is None:
+                return None
+            either = (op == "or") != negated
+            joined = [*left, *right] if either else [[*a, *b] for a in left for b in right]
+            return joined if len(joined) <= _MANY else None
+        case Compare(op="ne" | "eq" as op) if (op == "ne") != negated:
+            sides = (Compare(side, test.a, test.b) for side in ("lt", "gt"))
+            guards = [guards_of(emitter, side) for side in sides]
+            return None if None in guards else [guard for guard in guards if guard is not None]
+        case Compare() if negated:
+            guards = guards_of(emitter, Compare(_NEGATED[test.op], test.a, test.b))
+        case _:
+            guards = None if negated else guards_of(emitter, test)
+    return None if guards is None else [guards]
 
 
 def guards_of(emitter: ScalarEmitter, test: Expr) -> list[AffineExpr] | None:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from itertools import islice
+from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import tir
-from ...dialects.affine import Range, bounds
+from ...dialects.affine import Range, bounds, flatten
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.attributes import to_attribute
-from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...dialects.sizes import Size, same
+from ...dialects.sizes.kernel import affine_map, lifted
+from ...dialects.tir.block import ITER_KINDS, BlockOp, InitOp
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import fail
-from .expr import Binary, Call, Cast, Const, Expr, Joint, Read, Select, Var
+from .blocks import Block as BlockStmt
+from .blocks import BlockRealize, IterVar, MatchBufferRegion
+from .expr import Call, Expr, Extent, Joint, Var, convert
 from .extents import Sizes, SymbolSizes, extent_value
 from .locations import here
-from .scalars import number_attribute, scalar_type
-from .script_scalars import TirEmitter, guards_of
+from .script_scalars import alternatives_of, guards_of
+from .statement_scalars import StatementEmitter
 from .statements import (
     KINDS,
     Allocate,
@@ -41,115 +44,8 @@ from .statements import (
     While,
     stmts_in,
 )
-from .tensor import Tensor, tensor_of
+from .tensor import Tensor
 from .walks import walk
-
-
-class _Emitter(TirEmitter):
-    """Expressions whose variables are loops'."""
-
-    def __init__(self, builder: LocatedBuilder, tensors: dict[Tensor, SSAValue], sizes: Sizes, name: str, body: _Body):
-        super().__init__(builder, tensors, sizes, name, (), body.indices, body.values)
-        self._loops = dict(body.loops)
-        self._limits = list(body.limits)
-        self._handles = body.handles
-
-    def _form(self, expr: Expr) -> AffineExpr | None:
-        if isinstance(expr, Var) and expr in self._loops:
-            return self._loops[expr]
-        return super()._form(expr)
-
-    def _ranges(self) -> list[Range]:
-        return self._limits
-
-    def _value(self, expr: Expr, guarded: bool) -> SSAValue:
-        match expr:
-            case Var() if expr in self._loops:
-                index = self.index_value(self._loops[expr])
-            case Binary() if (form := self._sum(expr)) is not None:
-                index = self.index_value(form)
-            case Select(true_value=Read() as read, false_value=Const() as number) if guards := self._guards(expr):
-                return self._guarded_load(read, guards, number)
-            case Joint(op=Operation()):
-                result = self.copied(expr).results[0]
-                if not isinstance(result.type, IndexType):
-                    return result
-                index = result
-            case _:
-                return super()._value(expr, guarded)
-        return self.builder.add(arith.IndexCastOp(index, scalar_type(expr.dtype))).result
-
-    def _sum(self, expr: Expr) -> AffineExpr | None:
-        """The index that, cut to the dtype, has the bits of arithmetic of loops, if an expression is such."""
-        if not isinstance(expr, Binary) or expr.op not in ("add", "sub", "mul"):
-            return None
-        form = self.affine(expr)
-        return form if form is not None and form.used_dims() else None
-
-    def _guards(self, expr: Expr) -> list[AffineExpr] | None:
-        """The guards under which an expression is an element, and elsewhere a number, if it is such a one."""
-        match expr:
-            case Select(guarded=True, true_value=Read(otherwise=None), false_value=Const()):
-                return guards_of(self, expr.condition)
-            case _:
-                return None
-
-    def _guarded_load(self, read: Read, guards: Sequence[AffineExpr], number: Const) -> SSAValue:
-        """The element where the guards hold and the point is inside, the number elsewhere."""
-        buffer = self.tensors[tensor_of(read)]
-        point = [self.index(index) for index in read.indices]
-        shape = [lifted(extent) for extent in tir.buffer_of(buffer).get_shape()]
-        sides = [*point, *(at * -1 + extent - 1 for at, extent in zip(point, shape, strict=True))]
-        known = {str(guard.simplify(len(self.indices), 0)) for guard in guards}
-        outside = [
-            side
-            for side in sides
-            if not at_least(bounds(side, self._limits)[0], 0) and str(side.simplify(len(self.indices), 0)) not in known
-        ]
-        map_, operands = self.access([*point, *guards, *outside])
-        places, conditions = map_.results[: len(point)], map_.results[len(point) :]
-        load = tir.LoadOp.make(
-            buffer,
-            affine_map(map_.num_dims, places),
-            operands,
-            guard=affine_map(map_.num_dims, conditions),
-            otherwise=number_attribute(number.value, scalar_type(read.dtype)),
-        )
-        with self.builder.located(read.location or self.builder.location):
-            return self.builder.add(load).result
-
-    def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
-        if isinstance(expr, Joint) and isinstance(expr.op, Operation):
-            return [(part, guarded) for part in expr.parts if not self._is_place(part)]
-        if self._guards(expr) or self._sum(expr) is not None:
-            return []
-        return super()._operands(expr, guarded)
-
-    def _is_place(self, part: Expr) -> bool:
-        """Return whether a part of a copy is a buffer or an index."""
-        return (isinstance(part, Var) and part in self._handles) or (isinstance(part, Cast) and part.dtype == "index")
-
-    def copied(self, expr: Joint) -> Operation:
-        """The copy of an op that an expression holds, of its operands."""
-        op = cast(Operation, expr.op)
-        return self.builder.add(
-            type(op).create(
-                operands=[self._operand(part) for part in expr.parts],
-                result_types=op.result_types,
-                properties=dict(op.properties),
-                attributes=dict(op.attributes),
-            )
-        )
-
-    def _operand(self, part: Expr) -> SSAValue:
-        match part:
-            case Var() if part in self._handles:
-                return self._handles[part]
-            case Cast(dtype="index", a=a):
-                form = self.index(a)
-                return self.indices[form.position] if isinstance(form, AffineDimExpr) else self.index_value(form)
-            case _:
-                return self.value(part)
 
 
 class _Body:
@@ -172,8 +68,8 @@ class _Body:
     def declare(self, buffer: Buffer, value: SSAValue) -> None:
         self.tensors[buffer.tensor] = self.handles[buffer.data] = value
 
-    def emitter(self) -> _Emitter:
-        return _Emitter(self.builder, self.tensors, self.sizes, self.name, self)
+    def emitter(self) -> StatementEmitter:
+        return StatementEmitter(self.builder, self.sizes, self.name, self)
 
     def inside(self, block: Block, stmt: Stmt) -> None:
         with self.builder.at(block):
@@ -197,14 +93,14 @@ class _Body:
                 self.builder.add(tir.AssertOp.make(holds, str(stmt.message)))
                 return stmt.body
             case Allocate():
-                self._allocate(stmt)
+                self._allocate(stmt.buffer, stmt.annotations)
                 return stmt.body
             case AllocateConst():
                 made = tir.AllocConstOp.make(stmt.data, self._type(stmt.buffer))
                 self._named(stmt.buffer, self.builder.add(made).result)
                 return stmt.body
             case DeclBuffer():
-                self._view(stmt)
+                self._view(stmt.buffer, stmt.source, stmt.indices, stmt.strides)
                 return stmt.body
             case _:
                 self._whole(stmt)
@@ -227,6 +123,10 @@ class _Body:
                     holds = self.emitter().value(stmt.condition.astype("bool"))
                     self.builder.add(ConditionOp.create(operands=[holds]))
                 self.inside(loop.block, stmt.body)
+            case BlockRealize():
+                self._block(stmt)
+            case BlockStmt() if not stmt.iter_vars:
+                self._block(BlockRealize([], True, stmt))
             case Evaluate(value=Joint(op=Operation()) as value):
                 self.emitter().copied(value)
             case Evaluate(value=ExternCall() as call):
@@ -267,10 +167,10 @@ class _Body:
         value.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
         self.declare(buffer, value)
 
-    def _allocate(self, stmt: Allocate) -> None:
-        alloc = tir.AllocOp(self._type(stmt.buffer))
-        alloc.attributes.update(attributes_of(stmt.annotations))
-        if stmt.buffer.scope() == "global":
+    def _allocate(self, buffer: Buffer, annotations: Mapping[str, Any]) -> None:
+        alloc = tir.AllocOp(self._type(buffer))
+        alloc.attributes.update(attributes_of(annotations))
+        if buffer.scope() == "global":
             # Where they all are, at the top.
             alloc.location = self.builder.location
             first = next((op for op in self.block.ops if not isinstance(op, tir.AllocOp)), None)
@@ -280,24 +180,40 @@ class _Body:
                 self.block.insert_op_before(alloc, first)
         else:
             self.builder.add(alloc)
-        self._named(stmt.buffer, alloc.result)
+        self._named(buffer, alloc.result)
 
-    def _view(self, stmt: DeclBuffer) -> None:
+    def _view(
+        self, buffer: Buffer, source: Buffer, start: Sequence[Expr], strides: Sequence[Extent] | None = None
+    ) -> None:
+        if source.tensor not in self.tensors:
+            fail(f"tir.DeclBuffer: expected a parameter or an allocated buffer, got '{source.name}'")
         emitter = self.emitter()
-        map_, indices = emitter.access([emitter.index(index) for index in stmt.indices])
-        steps = None if stmt.strides is None else [extent_value(step, self.sizes) for step in stmt.strides]
-        source = self.tensors[stmt.source.tensor]
-        made = tir.DeclBufferOp.make(source, map_, indices, self._type(stmt.buffer), steps)
-        self._named(stmt.buffer, self.builder.add(made).result)
+        map_, indices = emitter.access([emitter.index(index) for index in start])
+        steps = None if strides is None else [extent_value(step, self.sizes) for step in strides]
+        made = tir.DeclBufferOp.make(self.tensors[source.tensor], map_, indices, self._type(buffer), steps)
+        self._named(buffer, self.builder.add(made).result)
+
+    def _match(self, view: MatchBufferRegion) -> None:
+        """A view of the last dimensions of a region, the others of which have one element."""
+        buffer, source, region = view.buffer, view.source.buffer, view.source.region
+        self._view(buffer, source, [convert(one.min) for one in region])
+        strides = tir.buffer_of(self.tensors[source.tensor]).strides[len(region) - len(buffer.shape) :]
+        for wanted, stride in zip(buffer.strides, strides, strict=False):
+            if isinstance(wanted, Var):
+                self.loops[wanted] = lifted(stride)
+            elif not same(extent_value(wanted, self.sizes), stride):
+                fail(f"tir.match_buffer: expected the strides of '{source.name}', got {wanted} for {stride}")
+        if isinstance(buffer.elem_offset, Var):
+            emitter = self.emitter()
+            points = [emitter.index(convert(one.min)) for one in region]
+            self.loops[buffer.elem_offset] = flatten(points, tir.buffer_of(self.tensors[source.tensor]).strides)
 
     def _loop(self, stmt: For) -> None:
         emitter = self.emitter()
         start, extent = emitter.affine(stmt.min), emitter.affine(stmt.extent)
         if start is None or extent is None:
             fail(f"tir.For: expected bounds of numbers, sizes and loop variables, got {stmt.min} and {stmt.extent}")
-        count = bounds(extent, self.limits)[1]
-        name = stmt.loop_var.name
-        count = max(0, count) if isinstance(count, int) else count
+        count, name = self._count(emitter, stmt.extent), stmt.loop_var.name
         loop = self.builder.add(
             tir.ForOp.make(count, KINDS[int(stmt.kind)], name if SSAValue.is_valid_name(name) else None)
         )
@@ -318,6 +234,49 @@ class _Body:
         self.indices.pop()
         self.limits.pop()
 
+    def _block(self, stmt: BlockRealize) -> None:
+        block, emitter = stmt.block, self.emitter()
+        starts = [emitter.index(convert(var.dom.min)) for var in block.iter_vars]
+        points = [emitter.index(value) - start for value, start in zip(stmt.iter_values, starts, strict=True)]
+        axes = [(_kind(var), self._count(emitter, var.dom.extent)) for var in block.iter_vars]
+        guards = [] if stmt.is_always else self._alternatives(emitter, stmt.predicate)
+        map_, operands = emitter.access([*points, *(guard for each in guards for guard in each)])
+        pieces = iter(map_.results)
+        bound, *where = [affine_map(map_.num_dims, tuple(islice(pieces, len(each)))) for each in (points, *guards)]
+        hints = [var.var.name if SSAValue.is_valid_name(var.var.name) else None for var in block.iter_vars]
+        made = self.builder.add(BlockOp.make(block.name_hint, axes, bound, operands, where=where, hints=hints))
+        made.attributes.update(attributes_of(block.annotations))
+        position = len(self.indices)
+        for argument, (_, extent), start, var in zip(made.block.args, axes, starts, block.iter_vars, strict=True):
+            self.loops[var.var] = AffineDimExpr(len(self.indices)) + start
+            self.indices.append(argument)
+            self.limits.append((0, extent - 1))
+        with self.builder.at(made.block):
+            for buffer in block.alloc_buffers:
+                self._allocate(buffer, {})
+            for view in block.match_buffers:
+                self._match(view)
+            if block.init is not None:
+                self.inside(self.builder.add(InitOp.make()).block, block.init)
+            self.stmt(block.body)
+        del self.indices[position:], self.limits[position:]
+        for var in block.iter_vars:
+            del self.loops[var.var]
+
+    def _count(self, emitter: StatementEmitter, extent: Extent) -> Size:
+        """The most iterations that an extent gives."""
+        form = emitter.affine(convert(extent))
+        if form is None:
+            fail(f"tir.For: expected bounds of numbers, sizes and loop variables, got {extent}")
+        count = bounds(form, self.limits)[1]
+        return max(0, count) if isinstance(count, int) else count
+
+    def _alternatives(self, emitter: StatementEmitter, condition: Expr) -> list[list[AffineExpr]]:
+        """Lists of expressions, of which in one all are at least 0 where the condition holds."""
+        forms = alternatives_of(emitter, condition)
+        # 1 where it holds.
+        return [[emitter.index(condition.astype("int64")) - 1]] if forms is None else forms
+
     def _branch(self, condition: Expr, then: Stmt, otherwise: Stmt | None) -> None:
         emitter = self.emitter()
         is_likely = isinstance(condition, Call) and condition.name == "likely"
@@ -332,6 +291,11 @@ class _Body:
         self.inside(branch.block, then)
         if branch.orelse is not None and otherwise is not None:
             self.inside(branch.orelse.block, otherwise)
+
+
+def _kind(var: IterVar) -> str:
+    """The kind of a variable, which tir does not have for iterations in order."""
+    return var.kind if var.kind in ITER_KINDS else "opaque"
 
 
 def attributes_of(annotations: Mapping[str, Any]) -> dict[str, Attribute]:
@@ -405,13 +369,27 @@ def buffer_type(buffer: Buffer, sizes: Sizes) -> tir.BufferType:
 
 
 def _stored(body: Stmt) -> set[Buffer]:
+    """The buffers that statements write, through views of them, too."""
     buffers: set[Buffer] = set()
+    sources: dict[Buffer, Buffer] = {}
     stack = [body]
     while stack:
         stmt = stack.pop()
-        if isinstance(stmt, BufferStore):
-            buffers.add(stmt.buffer)
-        elif isinstance(stmt, Evaluate) and isinstance(stmt.value, ExternCall):
-            buffers.update(argument for argument in stmt.value.arguments if isinstance(argument, Buffer))
+        match stmt:
+            case BufferStore():
+                buffers.add(stmt.buffer)
+            case Evaluate(value=ExternCall() as call):
+                buffers.update(argument for argument in call.arguments if isinstance(argument, Buffer))
+            case DeclBuffer():
+                sources[stmt.buffer] = stmt.source
+            case BlockStmt():
+                sources.update((view.buffer, view.source.buffer) for view in stmt.match_buffers)
+            case _:
+                pass
         stack += stmts_in(stmt)
+    viewed = [buffer for buffer in buffers if buffer in sources]
+    for buffer in viewed:
+        source: Buffer | None = buffer
+        while (source := sources.get(source)) is not None:
+            buffers.add(source)
     return buffers

@@ -90,8 +90,8 @@ def test_constructors_do_not_fold():
     assert tir.Cast("int64", M).value is M
     chosen = tir.Select(M < J, M, J)
     assert (chosen.true_value, chosen.false_value) == (M, J)
-    with pytest.raises(WhenceError, match=r"tir.IterVar: expected a function that makes it, such as te.reduce_axis"):
-        tir.IterVar((0, 4), "k", 0)
+    with pytest.raises(WhenceError, match=r"tir.Reduce: expected a function that makes it, such as te.sum"):
+        tir.Reduce()
 
 
 def loop(name: str, add: int) -> tir.PrimFunc:

@@ -15,7 +15,6 @@ from whence.kernels import build_prim_func
 from whence.kernels.building import parsed_prim_func
 from whence.lowering.kernel.record import Kernel
 from whence.relay.testing import mobilenet
-from whence.support.errors import ScheduleError
 from whence.tir.function import PrimFunc
 
 RANDOM = np.random.default_rng(11)
@@ -149,22 +148,6 @@ def test_conditions_are_those_of_the_source() -> None:
     assert isinstance(branch, tir.IfThenElse)
     assert str(branch.condition) == "T.likely(i * 8 + j < 100 and j >= 2 and j <= i and i * 3 <= j * 3 + 4)"
     assert str(again(again(op).op).op) == str(again(op).op)
-
-
-def test_what_no_statement_stands_for_is_refused() -> None:
-    op = parsed_prim_func(
-        """
-        tir.prim_func @f(%x: !tir.buffer<8xf32>, %y: !tir.buffer<8xf32>) outputs 1 {
-          tir.for %i in 8 {
-            tir.block "b"(%v : spatial 8) at [%i] {
-              %0 = tir.load %x[%v] : !tir.buffer<8xf32> -> f32
-              tir.store %0, %y[%v] : f32, !tir.buffer<8xf32>
-            }
-          }
-        }"""
-    )
-    with pytest.raises(ScheduleError, match=r"got tir\.block, which no statement stands for"):
-        _ = PrimFunc.of(op).body
 
 
 def test_each_part_of_a_value_keeps_its_place() -> None:

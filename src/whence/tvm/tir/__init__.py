@@ -16,7 +16,12 @@ import typing
 from importlib import import_module
 
 from whence.syntax.relay.type_view import Any as Any
+from whence.te.language.blocks import Block as Block
+from whence.te.language.blocks import BlockRealize as BlockRealize
+from whence.te.language.blocks import BufferRegion as BufferRegion
+from whence.te.language.blocks import MatchBufferRegion as MatchBufferRegion
 from whence.te.language.expr import Expr as Expr
+from whence.te.language.expr import Range as Range
 from whence.te.language.statements import Allocate as Allocate
 from whence.te.language.statements import AssertStmt as AssertStmt
 from whence.te.language.statements import Buffer as Buffer

@@ -7,6 +7,7 @@ from typing import Any
 
 from whence.support.dtypes import BOOL, INT, check_dtype, fail, is_float
 from whence.te.language import expr as language
+from whence.te.language.blocks import IterVar
 from whence.te.language.expr import (
     Axis,
     Binary,
@@ -169,7 +170,7 @@ KINDS: dict[str, Kind] = {
     "FloatImm": Kind("FloatImm", lambda node: _is_number(node, True), _float),
     "Var": Kind("Var", lambda node: isinstance(node, Var | Axis), _var),
     "SizeVar": Kind("SizeVar", lambda node: isinstance(node, SizeVar), size_var),
-    "IterVar": Kind("IterVar", lambda node: isinstance(node, Axis), _unmade("IterVar", "te.reduce_axis")),
+    "IterVar": Kind("IterVar", lambda node: isinstance(node, Axis | IterVar), IterVar),
     "Call": Kind("Call", _is_call, _unmade("Call", "tir.exp or tir.call_extern")),
     "BufferLoad": Kind("BufferLoad", lambda node: isinstance(node, Read) and _is_buffer(node), load),
     "ProducerLoad": Kind("ProducerLoad", lambda node: isinstance(node, Read) and not _is_buffer(node), _producer_load),

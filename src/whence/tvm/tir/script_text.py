@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from whence.dialects.sizes import SizeExpr
 from whence.support.dtypes import BOOL, fail, is_float
+from whence.te.language.blocks import Block, BlockRealize
 from whence.te.language.expr import (
     Axis,
     Binary,
@@ -46,10 +47,12 @@ from whence.te.language.statements import (
 )
 from whence.te.language.text import ATOM, spell
 from whence.te.language.walks import operands_first
+from whence.tir.script_blocks import axes, matched, notes, regions
 from whence.tir.script_vectors import Operand, Spelling, elements_of, exactly, spelled, stored
 
 VERSIONS = ("0.27", "0.14")
 _HEADS = {"0.27": ("tirx", "@T.prim_func(s_tir=True)"), "0.14": ("tir", "@T.prim_func")}
+_BLOCKS = {"0.27": "sblock", "0.14": "block"}
 _LOOPS = {ForKind.PARALLEL: "parallel", ForKind.VECTORIZED: "vectorized", ForKind.UNROLLED: "unroll"}
 _TAKEN = frozenset(
     "T I R False None True and as assert break class continue def del elif else except finally for from "
@@ -99,6 +102,8 @@ class _Printer:
         self.named: dict[int, str] = {}
         """Values of the statement that is written that have a name."""
         self.sizes: list[str] = []
+        self.loops: dict[int, Expr] = {}
+        """The extents of loops from 0 on, by the ids of their variables."""
         self._held: list[object] = []
         self._buffers: dict[int, Buffer] = {}
 
@@ -160,8 +165,7 @@ class _Printer:
                 self.line(f"{each} = T.match_buffer({handle}, {self.shape(buffer)}, {buffer.dtype!r})")
         before = len(self.lines)
         self.statement(body)
-        views = [self.view(buffer) for buffer in buffers if id(buffer) in self.flat]
-        self.lines[before:before] = [f"    {view}" for view in views]
+        self.views_at(before, buffers)
         return "\n".join(self.lines)
 
     def declared(self, buffer: Buffer) -> str:
@@ -239,6 +243,10 @@ class _Printer:
                 if len(self.lines) != before:
                     fail("script: expected a while loop whose condition uses each value once, which TVMScript can say")
                 self._indented(f"while {condition}:", stmt.body)
+            case BlockRealize():
+                self._block(stmt.block, stmt.iter_values, None if stmt.is_always else stmt.predicate)
+            case Block():
+                self._block(stmt, [], None)
             case Evaluate(value=Joint() as value) if not isinstance(value.op, str):
                 for text in stored(value.op, [self._part(part) for part in value.parts], self):
                     self.line(text)
@@ -254,7 +262,37 @@ class _Printer:
         ends = extent if start == "0" else f"{start}, {self.expr(stmt.min + stmt.extent)}"
         last = f", annotations={notes!r}" if notes else ""
         head = f"range({ends})" if kind == "serial" and not notes else f"T.{kind}({ends}{last})"
+        if start == "0":
+            self.loops[id(stmt.loop_var)] = stmt.extent
         self._indented(f"for {self.name(stmt.loop_var, stmt.loop_var.name)} in {head}:", stmt.body)
+
+    def _block(self, block: Block, values: Sequence[Expr], predicate: Expr | None) -> None:
+        word = _BLOCKS[self.version]
+        self.line(f"with T.{word}({block.name_hint!r}):")
+        self.depth += 1
+        for text in axes(block, values, self.loops, self):
+            self.line(text)
+        if predicate is not None:
+            self.line(f"T.where({self.expr(predicate)})")
+        for text in regions(block, self):
+            self.line(text)
+        if block.annotations:
+            self.line(f"T.{word}_attr({notes(block)!r})")
+        for buffer in block.alloc_buffers:
+            self._allocated(buffer)
+        for view in block.match_buffers:
+            self.line(matched(view, self))
+        at = len(self.lines)
+        if block.init is not None:
+            self._indented("with T.init():", block.init)
+        self.statement(block.body)
+        self.views_at(at, [*block.alloc_buffers, *(view.buffer for view in block.match_buffers)])
+        self.depth -= 1
+
+    def views_at(self, at: int, buffers: Iterable[Buffer]) -> None:
+        """Write the flat views of buffers into a line that is written already, of those that have one."""
+        views = [self.view(buffer) for buffer in buffers if id(buffer) in self.flat]
+        self.lines[at:at] = ["    " * self.depth + view for view in views]
 
     def _indented(self, head: str, body: Stmt) -> None:
         self.line(head)
@@ -264,15 +302,14 @@ class _Printer:
 
     def _allocated(self, buffer: Buffer) -> None:
         scope = "" if buffer.scope() == "global" else f", scope={buffer.scope()!r}"
-        made = "T.sblock_alloc_buffer" if self.version == "0.27" else "T.alloc_buffer"
-        self.line(f"{self.buffer(buffer)} = {made}({self.shape(buffer)}, {buffer.dtype!r}{scope})")
+        made = "sblock_alloc_buffer" if self.version == VERSIONS[0] else "alloc_buffer"
+        self.line(f"{self.buffer(buffer)} = T.{made}({self.shape(buffer)}, {buffer.dtype!r}{scope})")
 
     def _with_view(self, buffer: Buffer, body: Stmt) -> Stmt | None:
         """Write what follows an allocation, and its flat view before that, if anything needs one."""
-        at, depth = len(self.lines), self.depth
+        at = len(self.lines)
         self.statement(body)
-        if id(buffer) in self.flat:
-            self.lines.insert(at, "    " * depth + self.view(buffer))
+        self.views_at(at, [buffer])
         return None
 
     def _declared_view(self, stmt: DeclBuffer) -> None:

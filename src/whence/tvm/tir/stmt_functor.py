@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
+from whence.te.language.blocks import BlockPart, with_expressions
 from whence.te.language.expr import Expr, Var, children, convert
 from whence.te.language.locations import located
 from whence.te.language.statements import Stmt, exprs_in, stmts_in
@@ -108,6 +109,8 @@ def _with_parts(stmt: Stmt, done: Mapping[int, Any], value: Callable[[Expr], Exp
             return done[id(old)]
         if isinstance(old, list):
             return [part(item) for item in cast("list[Any]", old)]
+        if isinstance(old, BlockPart):
+            return with_expressions(old, value)
         return value(old) if isinstance(old, Expr) else old
 
     old = {one.name: getattr(stmt, one.name) for one in fields(stmt) if one.init}

@@ -16,6 +16,7 @@ from whence.arith.iter_map import IterMapExpr, IterMark
 from whence.runtime.object_path import ObjectPath
 from whence.support.dtypes import Array, is_float
 from whence.te.language import expr as te
+from whence.te.language.blocks import Block, BufferRegion, IterVar, MatchBufferRegion
 from whence.te.language.expr import convert
 from whence.te.language.statements import Allocate, Buffer, For, LetStmt, Stmt
 from whence.tir.expressions import StringImm
@@ -26,8 +27,12 @@ _Pair = tuple[Any, Any, ObjectPath, ObjectPath, bool]
 """Two objects, their paths, and whether they are variables that are defined there."""
 _NUMBERS = (te.Expr, int, float)
 _VARIABLES = (te.Var, te.Axis, Buffer)
-COMPARED = (te.Expr, IterMark, Stmt, Buffer, PrimFunc, StringImm, np.ndarray, list, tuple, dict)
+_PARTS = (IterVar, BufferRegion, MatchBufferRegion)
+COMPARED = (te.Expr, IterMark, Stmt, *_PARTS, Buffer, PrimFunc, StringImm, np.ndarray, list, tuple, dict)
 """The classes of what has a structure here."""
+
+_BLOCK = ("iter_vars", "alloc_buffers", "match_buffers", "reads", "writes", "init", "body", "name_hint", "annotations")
+"""The parts of a block, what it defines first."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,14 @@ def _node(value: Any) -> _Node:
             return _Node(LetStmt, _attributes(value), (value.var,))
         case Allocate():
             return _Node(Allocate, _attributes(value), (value.buffer,))
+        case IterVar():
+            return _Node(
+                IterVar, (("dom", value.dom), ("var", value.var), ("iter_type", value.iter_type)), (value.var,)
+            )
+        case BufferRegion() | MatchBufferRegion():
+            return _Node(type(value), _attributes(value), (value.buffer,) * isinstance(value, MatchBufferRegion))
+        case Block():
+            return _Node(Block, tuple((name, getattr(value, name)) for name in _BLOCK))
         case Stmt() | IterMark() | IterMapExpr():
             return _Node(type(value), _attributes(value))
         case _:
@@ -152,7 +165,7 @@ class _Comparison:
         defined = {id(variable) for variable in left.defines}
         pairs: list[_Pair] = []
         for (name, x), (_, y) in zip(left.parts, right.parts, strict=True):
-            is_definition = id(x) in defined or name in ("params", "axis")
+            is_definition = id(x) in defined or name in ("params", "axis", "alloc_buffers")
             pairs.append((x, y, ours.attr(name), theirs.attr(name), is_definition))
         return pairs
 

@@ -8,12 +8,11 @@ te language has no expression for, such as those of vectors, masks and tiles, ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    FloatAttr,
     IndexType,
     IntegerAttr,
     LocationAttr,
@@ -33,10 +32,14 @@ from xdsl.ir.affine import (
 )
 
 from whence.dialects import tir
-from whence.dialects.element_types import DTYPES, dtype_name, stored_type
+from whence.dialects.element_types import dtype_name, stored_type
 from whence.dialects.sizes import Size
 from whence.dialects.sizes.kernel import lifted
-from whence.support.dtypes import BOOL, INT, bits, fail, is_float, is_unsigned
+from whence.dialects.tir.block import BlockOp, InitOp
+from whence.support.dtypes import BOOL, INT, fail, is_float, is_unsigned
+from whence.te.language.blocks import ITER_TYPES as WORDS
+from whence.te.language.blocks import Block as BlockStmt
+from whence.te.language.blocks import BlockRealize, IterVar
 from whence.te.language.expr import (
     Binary,
     Call,
@@ -47,6 +50,7 @@ from whence.te.language.expr import (
     Expr,
     Joint,
     Not,
+    Range,
     Read,
     Reinterpret,
     Select,
@@ -74,6 +78,7 @@ from whence.te.language.statements import (
 )
 from whence.te.language.walks import at
 from whence.tir.named_values import named_values
+from whence.tir.view_numbers import alike, as_integers, dtype_of, is_fast, is_true, number_of, other_sign
 
 _FUNCTIONS = {op: name for name, op in (MATH | BITS).items()} | {
     arith.NegfOp: "negative",
@@ -95,6 +100,7 @@ _CASTS: dict[type[Operation], str | None] = {
     arith.TruncFOp: None,
 }
 """Casts, and the sort of integers that they take."""
+ITER_TYPES = {name: number for number, name in WORDS.items()}
 _JOINTS = {op.name: op.name.rpartition(".")[2] for op in (tir.DotBf16Op, tir.JoinBytesOp, tir.WidenPairsOp)}
 
 _Part = Stmt | Callable[[Stmt], Stmt]
@@ -104,7 +110,7 @@ _Part = Stmt | Callable[[Stmt], Stmt]
 def view(op: tir.PrimFuncOp) -> tuple[list[Buffer], Stmt]:
     """Return the buffers that are the arguments of a function, and its body.
 
-    Raises ScheduleError for an op that no statement stands for, such as a block.
+    Raises ScheduleError for an op that no statement stands for.
     """
     viewer = _Viewer(op)
     buffers = [viewer.declared(argument, f"p{number}") for number, argument in enumerate(op.block.args)]
@@ -144,15 +150,19 @@ class _Viewer:
         match op:
             case tir.StoreOp() if not isinstance(op.value.type, VectorType) and not self._is_word(op.buffer, op.value):
                 buffer = self.buffers[op.buffer]
-                value = _as(self.values[op.value], buffer.dtype)
+                value = as_integers(self.values[op.value], buffer.dtype)
                 return BufferStore(buffer, value, self._points(op.map.data.results, op.indices))
             case tir.ForOp():
                 return self._loop(op)
+            case InitOp():
+                return None
             case tir.IfOp():
                 condition = self._holds(op.guard.data.results, op.indices)
                 condition = Call("likely", condition) if op.likely else condition
                 orelse = None if op.orelse is None else self.block(op.orelse.block)
                 return IfThenElse(condition, self.block(op.block), orelse)
+            case BlockOp():
+                return self._block(op)
             case tir.WhileOp():
                 *before, last = op.before.block.ops
                 for inner in before:
@@ -183,6 +193,18 @@ class _Viewer:
         kind = KINDS.index(op.kind.data)
         return For(var, 0, self._size(op.trip_count), kind, self.block(op.block), annotations=notes_of(op))
 
+    def _block(self, op: BlockOp) -> Stmt:
+        points = self._points(op.map.data.results, op.indices)
+        holds = [self._holds(guard.results, op.indices) for guard in op.guards if guard.results]
+        variables = [
+            IterVar(Range(0, self._size(extent)), Var(argument.name_hint or f"v{number}", INT), ITER_TYPES[kind.data])
+            for number, (argument, kind, extent) in enumerate(zip(op.block.args, op.kinds, op.domain, strict=True))
+        ]
+        self.values.update(zip(op.block.args, (variable.var for variable in variables), strict=True))
+        init = None if op.init is None else self.block(op.init.block)
+        block = BlockStmt(variables, None, None, op.label.data, self.block(op.block), init, annotations=notes_of(op))
+        return BlockRealize(points, reduce(partial(Binary, "or"), holds) if holds else True, block)
+
     def _value(self, op: Operation) -> _Part | None:
         result = op.results[0]
         value = self.values[result] = at(self._expression(op), _place(op))
@@ -205,12 +227,12 @@ class _Viewer:
     def _expression(self, op: Operation) -> Expr:
         """The value of an op whose operands have theirs."""
         kind = type(op)
-        if any(isinstance(value.type, VectorType) for value in (*op.operands, *op.results)) or _is_fast(op):
+        if any(isinstance(value.type, VectorType) for value in (*op.operands, *op.results)) or is_fast(op):
             return self._copied(op)
-        dtype = _dtype(op.results[0].type)
+        dtype = dtype_of(op.results[0].type)
         match op:
             case arith.ConstantOp():
-                return _number(op.value, dtype)
+                return number_of(op.value, dtype)
             case tir.IndexOp():
                 return self._affine(op.map.data.results[0], op.indices)
             case tir.LoadOp() if not self._is_word(op.buffer, op.result):
@@ -220,10 +242,10 @@ class _Viewer:
                 return value if isinstance(op.result.type, IndexType) else value.astype(dtype)
             case arith.CmpiOp() | arith.CmpfOp():
                 return self._or_copy(self._comparison(op), op)
-            case arith.XOrIOp() if dtype == BOOL and _is_true(op.rhs):
+            case arith.XOrIOp() if dtype == BOOL and is_true(op.rhs):
                 return Not(self.values[op.lhs])
             case arith.SelectOp():
-                then, otherwise = _alike(self.values[op.lhs], self.values[op.rhs])
+                then, otherwise = alike(self.values[op.lhs], self.values[op.rhs])
                 return Select(self.values[op.cond], then, otherwise, guarded=False)
             case arith.BitcastOp():
                 return Reinterpret(dtype, self.values[op.input])
@@ -246,21 +268,21 @@ class _Viewer:
         a, b = (self.values[operand] for operand in op.operands)
         if isinstance(op.results[0].type, IndexType):
             a, b = a.astype("int64"), b.astype("int64")
-        a, b = _alike(a, b)
+        a, b = alike(a, b)
         if is_float(a.dtype):
             name = _OF_FLOATS.get(type(op))
             return None if name is None else Binary(name, a, b)
         own, other = (_UNSIGNED, _SIGNED) if is_unsigned(a.dtype) else (_SIGNED, _UNSIGNED)
         if (name := own.get(type(op))) is None and (name := other.get(type(op))) is not None:
-            wanted = _other(a.dtype)
-            a, b = _as(a, wanted), _as(b, wanted)
+            wanted = other_sign(a.dtype)
+            a, b = as_integers(a, wanted), as_integers(b, wanted)
         return None if name is None else Binary(name, a, b)
 
     def _comparison(self, op: arith.CmpiOp | arith.CmpfOp) -> Expr | None:
         a, b = self.values[op.lhs], self.values[op.rhs]
         if isinstance(op.lhs.type, IndexType):
             a, b = a.astype("int64"), b.astype("int64")
-        a, b = _alike(a, b)
+        a, b = alike(a, b)
         words = arith.CMPF_COMPARISON_OPERATIONS if isinstance(op, arith.CmpfOp) else arith.CMPI_COMPARISON_OPERATIONS
         word = words[op.predicate.value.data]
         for name, (of_floats, of_signed, of_unsigned) in PREDICATES.items():
@@ -269,19 +291,19 @@ class _Viewer:
                     return Compare(name, a, b)
             elif word in (of_signed, of_unsigned):
                 if of_signed != of_unsigned and is_unsigned(a.dtype) != (word == of_unsigned):
-                    wanted = _other(a.dtype)
-                    a, b = _as(a, wanted), _as(b, wanted)
+                    wanted = other_sign(a.dtype)
+                    a, b = as_integers(a, wanted), as_integers(b, wanted)
                 return Compare(name, a, b)
         return None
 
     def _cast(self, op: Operation, dtype: str) -> Expr:
         value, sort = self.values[op.operands[0]], _CASTS[type(op)]
         if sort is not None and value.dtype != BOOL and is_unsigned(value.dtype) != (sort == "uint"):
-            value = _as(value, _other(value.dtype))
+            value = as_integers(value, other_sign(value.dtype))
         if value.dtype == BOOL and sort == "int":
             return self._copied(op)
         if isinstance(op, arith.FPToUIOp):
-            dtype = _other(dtype)
+            dtype = other_sign(dtype)
         return Cast(dtype, value) if dtype != BOOL else self._copied(op)
 
     def _load(self, op: tir.LoadOp) -> Expr:
@@ -292,12 +314,12 @@ class _Viewer:
         if tir.PAST_THE_END in op.attributes:
             return self._copied(op)
         holds = self._holds(op.guard.data.results, op.indices)
-        return Select(holds, at(read, _place(op)), _number(op.otherwise, buffer.dtype), guarded=True)
+        return Select(holds, at(read, _place(op)), number_of(op.otherwise, buffer.dtype), guarded=True)
 
     def _copied(self, op: Operation) -> Joint:
         """A copy of the op, for the expressions of its operands."""
         parts = [self._operand(value) for value in op.operands]
-        dtype = _dtype(op.results[0].type) if op.results else "handle"
+        dtype = dtype_of(op.results[0].type) if op.results else "handle"
         return Joint(dtype, _template(op), tuple(parts))
 
     def _or_copy(self, made: Expr | None, op: Operation) -> Expr:
@@ -362,7 +384,7 @@ class _Viewer:
             return compare("lt", Const(0, INT) if left is None else left, constant_ + 1)
         if left is None:
             return compare("ge", right, -constant_)
-        return compare("le", left, right + constant_)
+        return compare("lt", left, right) if constant_ == -1 else compare("le", left, right + constant_)
 
     def _sum(self, terms: Sequence[AffineExpr], operands: Sequence[SSAValue]) -> Expr | None:
         parts = self._points(terms, operands)
@@ -409,66 +431,6 @@ def _factor(term: AffineExpr) -> tuple[int, AffineExpr]:
             return value, lhs
         case _:
             return 1, term
-
-
-def _number(value: Attribute, dtype: str) -> Const:
-    if isinstance(value, FloatAttr):
-        return Const(value.value.data, dtype)
-    assert isinstance(value, IntegerAttr)
-    number = value.value.data
-    return Const(bool(number), dtype) if dtype == BOOL else _as(Const(number, _signed(dtype)), dtype)
-
-
-def _signed(dtype: str) -> str:
-    return dtype.removeprefix("u")
-
-
-def _other(dtype: str) -> str:
-    """The dtype of integers of the same bits, with a sign or without."""
-    return dtype.removeprefix("u") if dtype.startswith("u") else f"u{dtype}"
-
-
-def _as(value: Expr, dtype: str) -> Any:
-    """A value as the integers of the same bits with a sign, or without one."""
-    if value.dtype == dtype:
-        return value
-    if isinstance(value, Const):
-        width = 1 << bits(dtype)
-        number = int(value.value) % width
-        return at(
-            Const(number - width if not is_unsigned(dtype) and number * 2 >= width else number, dtype), value.location
-        )
-    if isinstance(value, Reinterpret) and value.a.dtype == dtype:
-        return value.a
-    return Reinterpret(dtype, value)
-
-
-def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Two values of the same bits; a number takes the sign of the other."""
-    if a.dtype == b.dtype:
-        return a, b
-    if bits(a.dtype) != bits(b.dtype):
-        return a.astype("int64"), b.astype("int64")
-    return (_as(a, b.dtype), b) if isinstance(a, Const) else (a, _as(b, a.dtype))
-
-
-def _is_true(value: SSAValue) -> bool:
-    owner = value.owner
-    return isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr) and bool(owner.value.value.data)
-
-
-def _is_fast(op: Operation) -> bool:
-    flags = op.properties.get("fastmath")
-    return flags is not None and flags != arith.FastMathFlagsAttr("none")
-
-
-def _dtype(type_: Attribute) -> str:
-    """TVM's name of the type of a value, which of integers is that of signed ones."""
-    if isinstance(type_, VectorType):
-        return f"{_dtype(cast('VectorType[Attribute]', type_).element_type)}x{'x'.join(map(str, type_.get_shape()))}"
-    if isinstance(type_, IndexType):
-        return "int64"
-    return dtype_name(type_) if type_ in DTYPES.values() else "handle"
 
 
 def _place(op: Operation) -> LocationAttr | None:

@@ -60,3 +60,14 @@ tir.prim_func @countdown(%n: !tir.buffer<i32>, %y: !tir.buffer<i32>) outputs 1 {
     tir.store %2, %left[] : i32, !tir.buffer<i32, local> loc("left")
   } loc("loop")
 }
+
+// CHECK:      tir.prim_func @open
+// CHECK:      tir.block "C" (%v : spatial 4*s0, %w : opaque 4) at [%i, %j] where [%i * -1] >= 0 or [%j - 2, s0 - 3] >= 0 {
+tir.prim_func @open(%c: !tir.buffer<?xf32, [s0 * 4]>) outputs 1 sizes ["n"] {
+  tir.for %i in s0 * 4 {
+    tir.for %j in 4 {
+      tir.block "C" (%v : spatial s0 * 4, %w : opaque 4) at [%i, %j] where [0 - %i] >= 0 or [%j - 2, s0 - 3] >= 0 {
+      }
+    }
+  }
+}

@@ -75,13 +75,43 @@ tir.prim_func @f() outputs 0 {
 
 // -----
 
-// CHECK: tir.init: expected tir.init as the first op of its block, got it behind others
+// CHECK: tir.init: expected tir.init first in its block, but for its buffers, got it behind others
 tir.prim_func @f() outputs 0 {
   tir.for %i in 8 {
     tir.block "C" (%v : reduce 8) at [%i] {
       %0 = arith.constant 0.0 : f32
       tir.init {
       }
+    }
+  }
+}
+
+// -----
+
+// CHECK: tir.block: expected non-negative extents, got -8
+tir.prim_func @f() outputs 0 {
+  tir.for %i in 8 {
+    tir.block "C" (%v : spatial -8) at [%i] {
+    }
+  }
+}
+
+// -----
+
+// CHECK: tir.block: expected sizes of the function, which has 1, got s1
+tir.prim_func @f(%a: !tir.buffer<?xf32, [s0]>) outputs 1 sizes ["n"] {
+  tir.for %i in s0 {
+    tir.block "C" (%v : spatial s1) at [%i] {
+    }
+  }
+}
+
+// -----
+
+// CHECK: tir.block: expected guard expressions in each alternative of where, got an empty one
+tir.prim_func @f() outputs 0 {
+  tir.for %i in 8 {
+    tir.block "C" (%v : spatial 8) at [%i] where [%i] >= 0 or [] >= 0 {
     }
   }
 }

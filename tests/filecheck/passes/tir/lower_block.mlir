@@ -55,3 +55,35 @@ tir.prim_func @nested(%c: !tir.buffer<4xf32>) outputs 1 {
     } loc("outer")
   } loc("loop")
 } loc("f")
+
+// Extents of the kernel's sizes, and a condition of alternatives.
+// CHECK-LABEL: tir.prim_func @rolled
+// CHECK:      %v = tir.index [%i * 4 + %j] : index loc("halo")
+// CHECK-LABEL: tir.prim_func @either
+// CHECK:      %{{.*}} = tir.index [%i * -1] : index loc("halo")
+// CHECK:      %{{.*}} = arith.ori %{{.*}}, %{{.*}} : i1 loc("halo")
+// CHECK:      tir.if [%{{.*}} - 1] >= 0 {
+// CHECK-NEXT:   %v = tir.index [%i * 4 + %j] : index loc("halo")
+// SIMPLE-LABEL: tir.prim_func @either
+// SIMPLE:       tir.store %one, %c[%i * 4 + %j] : f32
+tir.prim_func @rolled(%c: !tir.buffer<?xf32, [s0 * 4]>) outputs 1 sizes ["n"] {
+  %one = arith.constant 1.0 : f32 loc("one")
+  tir.for %i in s0 {
+    tir.for %j in 4 {
+      tir.block "halo" (%v : spatial s0 * 4) at [%i * 4 + %j] where [s0 * 4 - 1 - %i * 4 - %j] >= 0 {
+        tir.store %one, %c[%v] : f32, !tir.buffer<?xf32, [s0 * 4]> loc("store")
+      } loc("halo")
+    } loc("loop")
+  } loc("loop")
+} loc("f")
+
+tir.prim_func @either(%c: !tir.buffer<16xf32>) outputs 1 {
+  %one = arith.constant 1.0 : f32 loc("one")
+  tir.for %i in 4 {
+    tir.for %j in 4 {
+      tir.block "halo" (%v : spatial 16) at [%i * 4 + %j] where [0 - %i] >= 0 or [%j - 2, 2 - %i] >= 0 {
+        tir.store %one, %c[%v] : f32, !tir.buffer<16xf32> loc("store")
+      } loc("halo")
+    } loc("loop")
+  } loc("loop")
+} loc("f")

@@ -1,0 +1,140 @@
+"""Scalar expressions of statements in tir, whose variables are those of loops and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...dialects import tir
+from ...dialects.affine import Range, bounds
+from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...provenance.builder import LocatedBuilder
+from .expr import Binary, Cast, Const, Expr, Joint, Read, Select, Var
+from .extents import Sizes
+from .scalars import number_attribute, scalar_type
+from .script_scalars import TirEmitter, guards_of
+from .tensor import Tensor, tensor_of
+
+
+class Names(Protocol):
+    """The meanings of the names in a statement."""
+
+    tensors: dict[Tensor, SSAValue]
+    handles: dict[Var, SSAValue]
+    loops: dict[Var, AffineExpr]
+    limits: list[Range]
+    """The smallest and the largest value of each index."""
+    indices: list[SSAValue]
+    values: dict[Var, SSAValue]
+
+
+class StatementEmitter(TirEmitter):
+    """Expressions whose variables are loops'."""
+
+    def __init__(self, builder: LocatedBuilder, sizes: Sizes, name: str, names: Names):
+        super().__init__(builder, names.tensors, sizes, name, (), names.indices, names.values)
+        self._loops = dict(names.loops)
+        self._limits = list(names.limits)
+        self._handles = names.handles
+
+    def _form(self, expr: Expr) -> AffineExpr | None:
+        if isinstance(expr, Var) and expr in self._loops:
+            return self._loops[expr]
+        return super()._form(expr)
+
+    def _ranges(self) -> list[Range]:
+        return self._limits
+
+    def _value(self, expr: Expr, guarded: bool) -> SSAValue:
+        match expr:
+            case Var() if expr in self._loops:
+                index = self.index_value(self._loops[expr])
+            case Binary() if (form := self._sum(expr)) is not None:
+                index = self.index_value(form)
+            case Select(true_value=Read() as read, false_value=Const() as number) if guards := self._guards(expr):
+                return self._guarded_load(read, guards, number)
+            case Joint(op=Operation()):
+                result = self.copied(expr).results[0]
+                if not isinstance(result.type, IndexType):
+                    return result
+                index = result
+            case _:
+                return super()._value(expr, guarded)
+        return self.builder.add(arith.IndexCastOp(index, scalar_type(expr.dtype))).result
+
+    def _sum(self, expr: Expr) -> AffineExpr | None:
+        """The index that, cut to the dtype, has the bits of arithmetic of loops, if an expression is such."""
+        if not isinstance(expr, Binary) or expr.op not in ("add", "sub", "mul"):
+            return None
+        form = self.affine(expr)
+        return form if form is not None and form.used_dims() else None
+
+    def _guards(self, expr: Expr) -> list[AffineExpr] | None:
+        """The guards under which an expression is an element, and elsewhere a number, if it is such a one."""
+        match expr:
+            case Select(guarded=True, true_value=Read(otherwise=None), false_value=Const()):
+                return guards_of(self, expr.condition)
+            case _:
+                return None
+
+    def _guarded_load(self, read: Read, guards: Sequence[AffineExpr], number: Const) -> SSAValue:
+        """The element where the guards hold and the point is inside, the number elsewhere."""
+        buffer = self.tensors[tensor_of(read)]
+        point = [self.index(index) for index in read.indices]
+        shape = [lifted(extent) for extent in tir.buffer_of(buffer).get_shape()]
+        sides = [*point, *(at * -1 + extent - 1 for at, extent in zip(point, shape, strict=True))]
+        known = {str(guard.simplify(len(self.indices), 0)) for guard in guards}
+        outside = [
+            side
+            for side in sides
+            if not at_least(bounds(side, self._limits)[0], 0) and str(side.simplify(len(self.indices), 0)) not in known
+        ]
+        map_, operands = self.access([*point, *guards, *outside])
+        places, conditions = map_.results[: len(point)], map_.results[len(point) :]
+        load = tir.LoadOp.make(
+            buffer,
+            affine_map(map_.num_dims, places),
+            operands,
+            guard=affine_map(map_.num_dims, conditions),
+            otherwise=number_attribute(number.value, scalar_type(read.dtype)),
+        )
+        with self.builder.located(read.location or self.builder.location):
+            return self.builder.add(load).result
+
+    def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
+        if isinstance(expr, Joint) and isinstance(expr.op, Operation):
+            return [(part, guarded) for part in expr.parts if not self._is_place(part)]
+        if self._guards(expr) or self._sum(expr) is not None:
+            return []
+        return super()._operands(expr, guarded)
+
+    def _is_place(self, part: Expr) -> bool:
+        """Return whether a part of a copy is a buffer or an index."""
+        return (isinstance(part, Var) and part in self._handles) or (isinstance(part, Cast) and part.dtype == "index")
+
+    def copied(self, expr: Joint) -> Operation:
+        """The copy of an op that an expression holds, of its operands."""
+        op = cast(Operation, expr.op)
+        return self.builder.add(
+            type(op).create(
+                operands=[self._operand(part) for part in expr.parts],
+                result_types=op.result_types,
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
+            )
+        )
+
+    def _operand(self, part: Expr) -> SSAValue:
+        match part:
+            case Var() if part in self._handles:
+                return self._handles[part]
+            case Cast(dtype="index", a=a):
+                form = self.index(a)
+                return self.indices[form.position] if isinstance(form, AffineDimExpr) else self.index_value(form)
+            case _:
+                return self.value(part)
