@@ -35,31 +35,42 @@ OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
 
 
 def run_under_instruments(
-    info: PassInfo, mod: Operation, run: Callable[[], object], instruments: Sequence[PassInstrument] = ()
+    info: PassInfo,
+    mod: Operation,
+    run: Callable[[], object],
+    instruments: Sequence[PassInstrument] = (),
+    shown: Callable[[ModuleOp], object] | None = None,
 ) -> object:
     """Return the result of `run`, the pass `info` on `mod`; None when an instrument says that it should not run.
 
     A module that it gives is what instruments see after it.
 
-    instruments: further ones, which are called after those of the current PassContext.
+    instruments: further ones, which are called after those of the current PassContext. shown: makes what instruments of
+    users see of a module of ops, where passes were called on such an object.
     """
     context, ledger = PassContext.current(), current_ledger()
     everybody = (*context.instruments, *instruments)
     name = own_name(info.name)
+
+    def seen(instrument: PassInstrument, module: Operation) -> object:
+        if shown is None or not isinstance(module, ModuleOp) or type(instrument).__module__.startswith("whence."):
+            return module
+        return shown(module)
+
     with called():
         if everybody and name not in own_names(context.required_pass):
             # All are asked, as TVM does.
-            if not all([instrument.should_run(mod, info) for instrument in everybody]):
+            if not all([instrument.should_run(seen(instrument, mod), info) for instrument in everybody]):
                 return None
         for instrument in everybody:
-            instrument.run_before_pass(mod, info)
+            instrument.run_before_pass(seen(instrument, mod), info)
         start = perf_counter()
         with recording(ledger, name) if ledger is not None else nullcontext():
             result = run()
         done = replace(info, seconds=perf_counter() - start) if everybody else info
         after = result if isinstance(result, ModuleOp) else mod
         for instrument in everybody:
-            instrument.run_after_pass(after, done)
+            instrument.run_after_pass(seen(instrument, after), done)
     return result
 
 

@@ -24,6 +24,9 @@ _OPTIONS: dict[str, tuple[Kind, Option]] = {
     "ir.enable_si_builder": (bool, True),
     "relay.FuseOps.max_depth": (int, 256),
     "relay.ToMixedPrecision.keep_orig_output_dtype": (bool, False),
+    # Records decide wherever they are applied; programs for TVM say so here.
+    "relay.backend.use_auto_scheduler": (bool, False),
+    "relay.backend.use_meta_schedule": (bool, False),
     "relay.fallback_device_type": (int, 1),
     "relay.frontend.fill_span": (bool, True),
     "relay.vm.max_depth": (int, 20_000),

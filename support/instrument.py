@@ -47,7 +47,8 @@ class PassInstrument:
     """Base class of instruments: override what is of interest.
 
     Given to `PassContext(instruments=[..])`, it is called around every pass that runs within the context's scope. `mod`
-    is what the pass runs on: a module, or the one kernel in hand when a tir pass runs on the way to machine code.
+    is what the pass runs on: a module, or the one kernel in hand when a tir pass runs on the way to machine code. Where
+    passes are called on a `relay.IRModule`, an instrument of yours gets one.
     """
 
     every_kernel = False

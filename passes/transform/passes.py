@@ -117,7 +117,8 @@ class Pass(ABC):
             around.append(Losses(ledger, () if ours else (self.info.name,)))
         with recording(ledger, own_name(self.info.name)):
             try:
-                done = run_under_instruments(self.info, module, lambda: transform(module), around)
+                shown = None if work.holder is None else work.holder.holding
+                done = run_under_instruments(self.info, module, lambda: transform(module), around, shown)
             except Exception as error:
                 note_theirs(error)
                 raise

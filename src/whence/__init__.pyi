@@ -12,6 +12,7 @@ from . import nd as nd
 from . import onnxruntime as onnxruntime
 from . import parser as parser
 from . import relay as relay
+from . import rpc as rpc
 from . import runtime as runtime
 from . import script as script
 from . import support as support

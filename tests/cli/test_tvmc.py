@@ -194,3 +194,48 @@ _WRONG: list[tuple[str, Callable[[Any], object]]] = [
 def test_what_does_not_fit_is_told(message: str, call: Callable[[Any], object], path: Path):
     with pytest.raises(WhenceError, match=message):
         call(tvmc.load(path, shape_dict={"x": [2, 4]}))
+
+
+def test_halves_by_the_names_of_options():
+    rng = np.random.default_rng(4)
+    image, kernel, weight = (rng.standard_normal(shape, np.float32) for shape in ((1, 3, 8, 8), (4, 3, 3, 3), (5, 144)))
+    x = tvm.relay.var("x", shape=image.shape)
+    flat = tvm.relay.nn.batch_flatten(tvm.relay.nn.conv2d(x, tvm.relay.const(kernel)))
+    body = tvm.relay.nn.softmax(tvm.relay.nn.dense(flat, tvm.relay.const(weight)))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], body))
+    options = {"mixed_precision": True, "mixed_precision_ops": ["nn.dense"], "mixed_precision_acc_type": "float32"}
+    changed = tvmc.transform.apply_graph_transforms(mod, options)
+    lines = changed.astext(show_meta_data=False).splitlines()
+    assert [line.rpartition("Tensor")[2].split(", ")[-1][:7] for line in lines if "nn.dense" in line] == ["float16"]
+    assert changed["main"].checked_type.ret_type.dtype == "float32"
+    half, full = (np.asarray(tvm.compile(each.module)(image)) for each in (changed, mod))
+    assert 0 < np.abs(half - full).max() < 1e-1
+    packages = [
+        tvmc.compile(tvmc.TVMCModel(mod), mixed_precision=True, mixed_precision_calculation_type=dtype, use_vm=True)
+        for dtype in ("float16", "bfloat16")
+    ]
+    for package, bound in zip(packages, (1e-1, 3e-1), strict=True):
+        result = tvmc.run(package, inputs={"x": image}, repeat=1, number=1).get_output("output_0")
+        assert 0 < np.abs(result - full).max() < bound
+    with pytest.raises(WhenceError, match="mixed_precision_calculation_type: expected one of float16, bfloat16, got"):
+        tvmc.transform.convert_to_mixed_precision(mod, calculation_type="int8")
+
+
+def test_pools_are_those_of_the_options(path: Path):
+    def pools(size: int) -> Any:
+        properties = tvm.PoolInfoProperties(size_hint_bytes=size)
+        return tvm.WorkspaceMemoryPools([tvm.WorkspacePoolInfo("sram", ["llvm"], properties)])
+
+    rng = np.random.default_rng(6)
+    weights = [tvm.relay.const(rng.standard_normal((64, 64), np.float32) / 8) for _ in range(2)]
+    x = tvm.relay.var("x", shape=(4, 64))
+    hidden = tvm.relay.nn.softmax(tvm.relay.nn.dense(x, weights[0]))
+    model = tvmc.TVMCModel(tvm.IRModule.from_expr(tvm.relay.nn.softmax(tvm.relay.nn.dense(hidden, weights[1]))))
+    given = {"x": rng.standard_normal((4, 64), np.float32)}
+    free, planned = (
+        tvmc.run(tvmc.compile(model, workspace_pools=each), inputs=given, repeat=1, number=1).get_output("output_0")
+        for each in (None, pools(1 << 16))
+    )
+    np.testing.assert_array_equal(free, planned)
+    with pytest.raises(WhenceError, match="sram"):
+        tvmc.compile(model, workspace_pools=pools(64))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import whence as tvm
+import whence
 from whence import te, topi
 from whence.contrib import cblas, cc, tedd
 from whence.support.errors import WhenceError
 
+tvm: Any = whence
 RNG = np.random.default_rng(41)
 
 

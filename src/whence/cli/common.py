@@ -48,6 +48,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     about = "the type in which convolutions and matrix products multiply: f32, f16, bf16, or auto for the fastest "
     about += "(default: the model's, or f32 if that is as fast)"
     parser.add_argument("--precision", metavar="P", help=about)
+    about = "compute convolutions and matrix products on halves: --precision f16, by tvmc's name"
+    parser.add_argument("--mixed-precision", dest="precision", action="store_const", const="f16", help=about)
     about = "a file, or a folder of files, with records of tuning, which choose schedules"
     parser.add_argument("--tuned", "--tuning-records", metavar="PATH", help=about)
     about = "the library that computes operators without support here: onnxruntime or reference (ONNX), torch (PyTorch)"

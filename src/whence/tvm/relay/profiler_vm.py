@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import LocationAttr
 
 from whence.executables.executable import Executable
+from whence.executables.sized import SizedExecutable
 from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.layers import Layer, owners
 from whence.explorer.times import shares
@@ -67,7 +68,9 @@ class VirtualMachineProfiler(VirtualMachine):
             def visit(stretch: Stretch, call: Call, duration: float) -> None:
                 part = stretch.report
                 assert isinstance(part, Executable)
-                calls.append((part.artifact, _place(part.artifact, call), duration))
+                # Frequent sizes have a program of their own.
+                artifact = (part.last if isinstance(part, SizedExecutable) else part).artifact
+                calls.append((artifact, _place(artifact, call), duration))
 
             executable.invoke(func_name, *arguments, visit=visit)
         else:
@@ -77,7 +80,7 @@ class VirtualMachineProfiler(VirtualMachine):
 
 
 def _place(artifact: Artifact, call: Call) -> int:
-    return next(number for number, entry in enumerate(artifact.calls) if entry.run is call)
+    return next(number for number, entry in enumerate(artifact.calls) if entry.run.name == call.name)
 
 
 def _report(calls: Sequence[tuple[Artifact, int, float]], whole: float) -> Report:

@@ -18,7 +18,9 @@ from whence.cli.inputs import native
 from whence.cli.options import checked_passes, configured
 from whence.driver.tvmc.frontends import load_model
 from whence.driver.tvmc.model import FilePath, TVMCModel, TVMCPackage
+from whence.driver.tvmc.transform import convert_to_mixed_precision
 from whence.executables.exporting import export_artifact
+from whence.ir.memory_pools import PoolInfo, WorkspaceMemoryPools
 from whence.lowering.llvm_to_native.target import Target
 from whence.relay.executors import bound_params
 from whence.support.context import PassContext
@@ -52,6 +54,8 @@ class Wish:
     codes: Sequence[str] | str
     tuned: str | PathLike[str] | None
     """Records of tuning."""
+    pools: Sequence[PoolInfo] = ()
+    """Where intermediate tensors may lie."""
 
 
 def compile_to(
@@ -75,7 +79,12 @@ def compile_to(
     with PassContext(wish.opt_level, (), disabled, config, instruments):
         bound = bound_params(module, params) if params else module
         compiled = whence.compile(
-            bound, target=wish.target, opt_level=wish.opt_level, desired_layouts=layouts, tuned=wish.tuned
+            bound,
+            target=wish.target,
+            opt_level=wish.opt_level,
+            desired_layouts=layouts,
+            tuned=wish.tuned,
+            workspace_memory_pools=wish.pools,
         )
         if wish.times:
             print(timing.render(), end="", file=sys.stderr)
@@ -112,13 +121,21 @@ def compile_model(
     mod_name: str = "default",
     print_pass_times: bool = False,
     instruments: Sequence[Any] | None = None,
+    use_vm: bool = False,
+    workspace_pools: WorkspaceMemoryPools | None = None,
+    mixed_precision: bool = False,
+    mixed_precision_ops: Sequence[str] | None = None,
+    mixed_precision_calculation_type: str = "float16",
+    mixed_precision_acc_type: str = "float16",
 ) -> TVMCPackage:
     """Compile a model to a file; without `package_path`, a temporary one, which is removed with the package.
 
     output_format: "tar", "so" or "o", if the path's suffix does not say it. cross: the linker of a shared library, as
     in `export_library`. tuning_records: a file, or a folder of files, with tuning records of whence; TVM's records
     decide nothing, as its schedules differ. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each written to a file
-    beside the package. Others are options of `whence compile`. Raises PipelineError for an unknown option, and the
+    beside the package. use_vm: without effect, as the model decides the kind of its program. workspace_pools: those of
+    `whence.compile`. mixed_precision: compute on halves as `transform.convert_to_mixed_precision` says. Others are
+    options of `whence compile`. Raises PipelineError for an unknown option, and the
     errors of `whence.compile`.
     """
     if executor is not None and str(executor) not in ("graph", "aot"):
@@ -146,6 +163,12 @@ def compile_model(
         instruments=tuple(instruments or ()),
         codes=dump_code or (),
         tuned=tuning_records,
+        pools=tuple(workspace_pools.pools) if workspace_pools is not None else (),
     )
-    compile_to(path, model.mod.module, model.params, wish, mod_name, cross, tuple(cross_options or ()))
+    mod = model.mod
+    if mixed_precision:
+        mod = convert_to_mixed_precision(
+            mod, mixed_precision_ops, mixed_precision_calculation_type, mixed_precision_acc_type
+        )
+    compile_to(path, mod.module, model.params, wish, mod_name, cross, tuple(cross_options or ()))
     return package
