@@ -3,7 +3,7 @@
 Elementwise stages that another reads are inlined into it. A row for groups (`Strategy.group`), when one of the stages,
 inlined or not, has its tag, schedules all. Each stage left is scheduled, producers first, by the row for its tag; a
 schedule may take other stages along, as that of a product does with the elementwise stage that reads it. A reduction
-whose tag has no row is one as any other.
+without a tag has that of its structure (structure.py). One whose tag has no row is one as any other.
 
 What rows cannot schedule has the plain schedule (`plain_schedule`), which every function can have.
 """
@@ -30,6 +30,7 @@ from .schedules.common import Scheduling, tag_of
 from .schedules.joined import is_joined, stands_alone
 from .stages import BYTES, REPEATED, ROWS_APART
 from .strategies import Strategy, all_rows, rows_for
+from .structure import structural_tag
 
 _REDUCTION = "comm_reduce"
 """The tag of the row for reductions of any kind."""
@@ -159,8 +160,13 @@ def rows_that_serve(func: te.FuncOp, machine: Machine) -> list[Strategy]:
 def _tags(stage: StageState) -> list[str]:
     """The tags of the rows that may schedule a stage: its own, and those of rows for what has no other."""
     if stage.is_compute and stage.compute.reducer is not None:
-        return list(dict.fromkeys((tag_of(stage) or _REDUCTION, _REDUCTION)))
+        return list(dict.fromkeys((_kind(stage) or _REDUCTION, _REDUCTION)))
     return list(dict.fromkeys((tag_of(stage), "")))
+
+
+def _kind(stage: StageState) -> str:
+    """The tag of a reduction, else that of its structure."""
+    return tag_of(stage) or structural_tag(stage.compute)
 
 
 def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[[Strategy], bool]) -> bool:
@@ -192,7 +198,7 @@ def _ends_product(schedule: Schedule, stage: StageState) -> bool:
             if isinstance(read.tensor.owner, te.ComputeOp):
                 producer = schedule[read.tensor.owner]
                 if producer.compute.reducer is not None:
-                    return tag_of(producer) == "dense" and same_shape(producer.compute.shape, stage.compute.shape)
+                    return _kind(producer) == "dense" and same_shape(producer.compute.shape, stage.compute.shape)
                 if producer not in seen:
                     seen.add(producer)
                     pending.append(producer)

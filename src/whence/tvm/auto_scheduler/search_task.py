@@ -16,7 +16,6 @@ from whence.autotvm.task.kernel_space import KernelSpace
 from whence.autotvm.task.space import Config, ConfigEntity
 from whence.autotvm.task.task import Made, Task, compute_flop
 from whence.autotvm.tuner.xgboost_tuner import XGBTuner
-from whence.lowering.relay_to_te.products import name_products
 from whence.lowering.relay_to_te.strategy import schedule_by_rows, space_of
 from whence.relay.module import IRModule
 from whence.support.doors import door, doors
@@ -140,7 +139,7 @@ class SearchTask(Task):
         tensors = list(self._make(*self.args))
         inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
         outputs = [tensor for tensor in tensors if tensor not in inputs]
-        return name_products(create_schedule(outputs, inputs)), tensors
+        return create_schedule(outputs, inputs), tensors
 
 
 def create_task(

@@ -14,7 +14,6 @@ from whence.autotvm.task.task import Task
 from whence.kernels.building import build
 from whence.kernels.functions import Function
 from whence.lowering.llvm_to_native.target import Target
-from whence.lowering.relay_to_te.products import name_products
 from whence.lowering.relay_to_te.strategy import schedule_by_rows
 from whence.runtime.program.threads import thread_count
 from whence.runtime.values.tensors import TensorSpec
@@ -106,7 +105,7 @@ class LocalRunner(Runner):
         target = target_of(task.target)
         plain = schedule.snapshot(0)
         machine = task.target or Target.native()
-        self._default = build(schedule_by_rows(name_products(plain), machine.hardware), tensors, target)
+        self._default = build(schedule_by_rows(plain, machine.hardware), tensors, target)
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]) -> list[MeasureResult]:
         """Return the seconds of each candidate, or why there are none."""
