@@ -29,7 +29,7 @@ class _Read(NamedTuple):
 
     @property
     def axes(self) -> frozenset[int]:
-        return frozenset().union(*self.indices)
+        return frozenset[int]().union(*self.indices)
 
 
 def structural_tag(compute: ComputeOp) -> str:
