@@ -76,6 +76,29 @@ def check_dtype(dtype: str, what: str) -> str:
     return dtype
 
 
+def element_of(dtype: str) -> str:
+    """The dtype of a lane of a vector; a scalar is its own."""
+    return dtype.partition("x")[0]
+
+
+@cache
+def lanes_of(dtype: str) -> int:
+    """The lanes of a dtype, 1 of a scalar."""
+    return math.prod(map(int, dtype.split("x")[1:])) if "x" in dtype and dtype[-1].isdigit() else 1
+
+
+def with_lanes(dtype: str, lanes: int) -> str:
+    """The dtype of vectors: `with_lanes("int32", 4)` is `int32x4`."""
+    return dtype if lanes == 1 else f"{dtype}x{lanes}"
+
+
+def check_lanes(dtype: str, what: str) -> str:
+    """A dtype of scalars or of vectors, `int32x4`; raises ScheduleError when it is none. `uint1` is bool."""
+    match = re.fullmatch(r"(bfloat16|[a-z]+\d*)(?:x([1-9]\d*))?", dtype)
+    element, lanes = match.groups() if match else (dtype, None)
+    return with_lanes(check_dtype(BOOL if element == "uint1" else element, what), int(lanes or 1))
+
+
 def python_number(value: Any) -> Any:
     """A number of numpy as one of Python; anything else as it is."""
     return cast(Any, value.item()) if isinstance(value, np.generic) else value
@@ -98,11 +121,11 @@ def is_float(dtype: str) -> bool:
 
 def is_unsigned(dtype: str) -> bool:
     """Return whether numbers of the dtype are integers that are never negative; bool is 0 or 1."""
-    return dtype == BOOL or dtype.startswith("uint")
+    return dtype.startswith((BOOL, "uint"))
 
 
 def bits(dtype: str) -> int:
-    match = re.search(r"\d+", dtype)
+    match = re.search(r"\d+", element_of(dtype))
     return int(match.group()) if match else 1
 
 
@@ -129,6 +152,10 @@ def promote(op: str, a: str, b: str) -> str:
     """
     if a == b:
         return a
+    if (lanes := max(lanes_of(a), lanes_of(b))) != 1:
+        if min(lanes_of(a), lanes_of(b)) not in (1, lanes):
+            fail(f"te.{op}: expected operands of one number of lanes, got {a} and {b}")
+        return with_lanes(promote(op, element_of(a), element_of(b)), lanes)
     if is_float(a) != is_float(b):
         return a if is_float(a) else b
     if bits(a) != bits(b):

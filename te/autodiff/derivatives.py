@@ -7,8 +7,9 @@ from math import log, pi, sqrt
 from typing import TypeAlias
 
 from ...support.dtypes import fail, is_float
-from ..language.expr import Binary, Call, CallExtern, Cast, Const, Expr, Read, Select, children, compare
+from ..language.expr import Binary, Call, CallExtern, Cast, Const, Expr, Read, Select, compare
 from ..language.math import FUNCTIONS, copysign, power, select
+from ..language.walks import children
 
 Rule: TypeAlias = Callable[[Expr, Expr], Expr]
 """The derivative of a function of one number, given its operand and its value."""

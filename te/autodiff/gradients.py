@@ -10,13 +10,14 @@ from ...support.dtypes import fail, is_float
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_expr
 from ..language.emit import sorted_operations
-from ..language.expr import Axis, Const, Expr, Read, Reduce, Select, compare
+from ..language.expr import Axis, Const, Expr, Read, Select, compare
 from ..language.locations import located
 from ..language.math import all as all_of
 from ..language.math import any as any_of
 from ..language.reducers import prod as product_of
 from ..language.reducers import reduce_axis
 from ..language.reducers import sum as sum_of
+from ..language.reductions import Reduce
 from ..language.tensor import ComputeOp, Operation, Tensor, compute, tensor_of
 from ..language.walks import rebuilt, substitution, walk
 from .derivatives import derivatives, times

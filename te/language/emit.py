@@ -22,13 +22,14 @@ from ...provenance.span import fuse
 from ...support.dtypes import fail, is_float, limits
 from ...support.errors import ScheduleError
 from .affine_forms import affine_expr
-from .expr import Axis, Const, Expr, Reduce, Var, compare
+from .expr import Axis, Const, Expr, Var, compare
 from .extents import Sizes, extent_value, size_of
 from .externs import ExternOp
 from .hybrid import HybridOp
 from .hybrid_body import hybrid_body
 from .math import all as all_of
 from .prim_func_calls import PrimFuncCallOp
+from .reductions import Reduce
 from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .scans import ScanOp
 from .statement_ops import filled

@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeGuar
 import numpy as np
 
 from ...dialects.sizes import SizeExpr
-from ...support.dtypes import BOOL, INT, check_dtype, fail, is_float, is_unsigned, limits, promote, python_number
+from ...support.dtypes import (
+    BOOL,
+    INT,
+    check_lanes,
+    element_of,
+    fail,
+    is_float,
+    is_unsigned,
+    lanes_of,
+    limits,
+    promote,
+    python_number,
+    with_lanes,
+)
 from .operators import BITWISE, FLOATS, INTEGERS, LOGIC
 
 if TYPE_CHECKING:
@@ -100,8 +113,25 @@ class Expr:
         """This, as the operand of another expression; raises ScheduleError when it is none."""
         return self
 
+    def same_as(self, other: object) -> bool:
+        """Return whether another object is this one."""
+        return self is other
+
+    def asobject(self) -> Expr:
+        """This: comparisons are expressions already."""
+        return self
+
     def astype(self, dtype: str) -> Expr:
-        return Cast(check_dtype(dtype, "te.cast"), self.scalar()) if dtype != self.dtype else self.scalar()
+        """This as another dtype; as one of vectors, the same number in all lanes."""
+        value = self.scalar()
+        if dtype == value.dtype:
+            return value
+        lanes, own = lanes_of(check_lanes(dtype, "te.cast")), lanes_of(value.dtype)
+        if lanes == own:
+            return Cast(check_lanes(dtype, "te.cast"), value)
+        if own != 1:
+            fail(f"te.cast: expected a dtype of {own} lanes as {value.dtype} has, got {dtype}")
+        return Broadcast(value.astype(element_of(dtype)), lanes)
 
     def __repr__(self) -> str:
         return _writers[-1](self)
@@ -236,6 +266,10 @@ class Compare(Expr):
     b: Expr
     dtype = BOOL
 
+    def __post_init__(self) -> None:
+        if (lanes := lanes_of(self.a.dtype)) != 1:
+            object.__setattr__(self, "dtype", with_lanes(BOOL, lanes))
+
     def __bool__(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.op not in ("eq", "ne"):
             super().__bool__()
@@ -290,6 +324,23 @@ class Joint(Expr):
     parts: tuple[Expr, ...]
 
 
+class Broadcast(Joint):
+    """A vector with one number in all lanes."""
+
+    def __init__(self, value: ExprLike, lanes: int, span: object = None):
+        del span
+        number = convert(value)
+        super().__init__(with_lanes(number.dtype, lanes), "broadcast", (number,))
+
+    @property
+    def value(self) -> Expr:
+        return self.parts[0]
+
+    @property
+    def lanes(self) -> int:
+        return lanes_of(self.dtype)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
     """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
@@ -327,38 +378,6 @@ class CallExtern(Expr):
     dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
     callee: str
     arguments: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Combiner:
-    """The function by which a custom reduction combines tuples: `result` of `lhs` and `rhs`, from `identity` on."""
-
-    name: str
-    lhs: tuple[Var, ...]
-    rhs: tuple[Var, ...]
-    result: tuple[Expr, ...]
-    identity: tuple[Const, ...]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reduce(Expr):
-    """Value `index` of the reduction of `values` over `axes`, where `condition` holds.
-
-    Stands only at the top of a compute. `reducer` is the name of a known one unless there is a `combiner`.
-    """
-
-    reducer: str
-    values: tuple[Expr, ...]
-    axes: tuple[Axis, ...]
-    condition: Expr | None = None
-    combiner: Combiner | None = None
-    index: int = 0
-    init: tuple[Expr, ...] = ()
-    """The start, if that is not the one of its reducer: numbers, or elements at the data axes."""
-
-    @property
-    def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.values[self.index].dtype
 
 
 def number_of(value: float | SizeExpr, dtype: str) -> Const | SizeNumber:
@@ -409,14 +428,12 @@ def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
     """A Python number takes the dtype of the other side; a fraction beside integers is a float32."""
     if isinstance(value, Expr) or not isinstance(other, Expr):
         return convert(value)
+    dtype = element_of(other.dtype)
     if isinstance(value, SizeExpr):
-        return SizeNumber(value, INT if other.dtype == BOOL else other.dtype)
+        return SizeNumber(value, INT if dtype == BOOL else dtype)
     value = python_number(value)
-    if isinstance(value, float) and not is_float(other.dtype):
-        return convert(value)
-    if isinstance(value, int) and other.dtype == BOOL and not isinstance(value, bool):
-        return convert(value)
-    return convert(value, other.dtype)
+    fraction = isinstance(value, float) and not is_float(dtype)
+    return convert(value) if fraction or (dtype == BOOL and type(value) is int) else convert(value, dtype)
 
 
 def pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
@@ -446,9 +463,9 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     Raises ScheduleError when the operator has no meaning on the operands' dtype.
     """
     left, right = pair(op, a, b)
-    if left.dtype == BOOL and op not in LOGIC:
-        fail(f"te.{op}: expected numbers, got bool; use astype")
-    if left.dtype != BOOL and op not in (FLOATS if is_float(left.dtype) else INTEGERS):
+    if (is_bool := left.dtype.startswith(BOOL)) and op not in LOGIC:
+        fail(f"te.{op}: expected numbers, got {left.dtype}; use astype")
+    if not is_bool and op not in (FLOATS if is_float(left.dtype) else INTEGERS):
         wanted = "integers" if op in BITWISE or op in INTEGERS else "floats"
         fail(f"te.{op}: expected {wanted}, got {left.dtype}; use astype")
     if op in ("add", "sub", "mul") and _folds(left) and _folds(right):
@@ -480,21 +497,3 @@ def operate(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
     return Compare(op, *pair(op, a, b))
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly inside one."""
-    getter = _CHILDREN.get(type(expr))
-    return () if getter is None else getter(expr)
-
-
-_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
-    Binary: lambda e: (e.a, e.b),
-    Compare: lambda e: (e.a, e.b),
-    Select: lambda e: (e.condition, e.true_value, e.false_value),
-    **dict.fromkeys((Not, Cast, Reinterpret, Call), lambda e: (e.a,)),
-    Read: lambda e: e.indices,
-    Joint: lambda e: e.parts,
-    CallExtern: lambda e: e.arguments,
-    Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
-}

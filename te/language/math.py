@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.sizes import SizeExpr
-from ...support.dtypes import BOOL, INT, bits, check_dtype, fail, is_float, is_unsigned, limits
+from ...support.dtypes import BOOL, INT, bits, check_dtype, check_lanes, fail, is_float, is_unsigned, limits
 from .expr import (
     Binary,
     Call,
@@ -67,8 +67,8 @@ def const(value: float | SizeExpr, dtype: str | None = None) -> Const | SizeNumb
 
 
 def var(name: str = "tindex", dtype: str = "int32") -> Var:
-    """A scalar that stays open until a schedule is made with `sizes={name: value}`."""
-    return Var(name, check_dtype(dtype, "te.var"))
+    """A scalar that stays open until a schedule is made with `sizes={name: value}`; or a vector, of `int32x4`."""
+    return Var(name, check_lanes(dtype, "te.var"))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:

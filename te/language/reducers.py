@@ -13,17 +13,16 @@ from .expr import (
     NUMERIC,
     Axis,
     Binary,
-    Combiner,
     Const,
     Expr,
     ExprLike,
     Extent,
     Read,
-    Reduce,
     Var,
     binary,
     convert,
 )
+from .reductions import Combiner, Reduce
 from .tensor import check_extent
 from .walks import walk
 

@@ -35,14 +35,14 @@ from .expr import (
     Select,
     SizeNumber,
     Var,
-    children,
     combines_axes,
 )
 from .extents import Sizes, size_in, size_of
 from .index_forms import IndexForms
+from .lanes import Let
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor, tensor_of
-from .walks import operands_first
+from .walks import children, operands_first, rebuilt, substitution
 
 
 def number_attribute(value: float, type_: Attribute) -> Attribute:
@@ -188,7 +188,7 @@ class ScalarEmitter(IndexForms):
             case Select():
                 inner = guarded or expr.guarded
                 return [(expr.condition, guarded), (expr.true_value, inner), (expr.false_value, inner)]
-            case Read():
+            case Read() | Let():
                 return []
             case Binary() if expr.over_axes:
                 return []
@@ -244,8 +244,12 @@ class ScalarEmitter(IndexForms):
             case Joint(op="fma"):
                 a, b, c = (self.value(part, guarded) for part in expr.parts)
                 return self._add(math.FmaOp(a, b, c))
+            case Let():
+                return self.value(rebuilt(expr.body, substitution({expr.var: expr.value})), guarded)
             case Joint(op=str() as name):
-                kind = {"dot2_bf16": DotBf16Op, "join_bytes": JoinBytesOp, "widen_pairs": WidenPairsOp}[name]
+                kind = {"dot2_bf16": DotBf16Op, "join_bytes": JoinBytesOp, "widen_pairs": WidenPairsOp}.get(name)
+                if kind is None:
+                    fail(f"'{self.stage}': expected scalars, got {expr}; vectorize a loop")
                 parts = [self.value(part, guarded) for part in expr.parts]
                 return self._add(kind.create(operands=parts, result_types=[scalar_type(expr.dtype)]))
             case Call():

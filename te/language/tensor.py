@@ -14,9 +14,10 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
 from ...dialects.sizes import SizeExpr
-from ...support.dtypes import check_dtype, fail, is_float, python_number
-from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Reduce, Select, binary, compare, constant, convert
+from ...support.dtypes import check_dtype, fail, is_float, lanes_of, python_number
+from .expr import Axis, Const, Expr, ExprLike, Extent, Read, Select, binary, compare, constant, convert
 from .locations import here
+from .reductions import Reduce
 from .walks import walk
 from .whole_tensors import Operand, WholeTensor
 
@@ -89,6 +90,9 @@ class ComputeOp(Operation):
         tag: str,
         attrs: dict[str, Any],
     ):
+        for expr in walk(body):
+            if lanes_of(expr.dtype) != 1:
+                fail(f"te.compute '{name}': expected scalars, got {expr.dtype}; vectorize a loop")
         super().__init__(name, [[axis.extent for axis in axes]] * len(body), [expr.dtype for expr in body])
         self.axis = list(axes)
         self.body = tuple(body)

@@ -14,10 +14,10 @@ from .expr import (
     ExprLike,
     Extent,
     Read,
-    Reduce,
     Var,
     convert,
 )
+from .reductions import Reduce
 from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
 from .walks import rebuilt, substitution
 

@@ -10,6 +10,7 @@ from ...support.dtypes import BOOL, INT, is_float
 from .expr import (
     Axis,
     Binary,
+    Broadcast,
     Call,
     CallExtern,
     Cast,
@@ -19,15 +20,15 @@ from .expr import (
     Joint,
     Not,
     Read,
-    Reduce,
     Reinterpret,
     Select,
     SizeNumber,
     Var,
-    children,
     write_with,
 )
-from .walks import operands_first
+from .lanes import Let, Ramp, Shuffle
+from .reductions import Reduce
+from .walks import children, operands_first
 
 _LONGEST = 4000
 """Letters of an expression: one that uses another twice, as often as it is deep, has more than there are."""
@@ -103,6 +104,12 @@ def spell(node: Expr, parts: Sequence[Spelling]) -> Spelling:
             return _call("fabs" if node.name == "abs" and is_float(node.dtype) else node.name, words)
         case CallExtern():
             return _call("call_pure_extern", [f'"{node.dtype}"', f'"{node.callee}"', *words])
+        case Let():
+            return f"T.Let({words[2]}, where={{{words[0]}: {words[1]}}})", ATOM
+        case Broadcast() | Ramp():
+            return _call(type(node).__name__, [*words, str(node.lanes)])
+        case Shuffle(vectors=vectors):
+            return f"T.Shuffle([{', '.join(words[: len(vectors)])}], [{', '.join(words[len(vectors) :])}])", ATOM
         case Joint():
             return _call(node.op if isinstance(node.op, str) else node.op.name.rpartition(".")[2], words)
         case Read():

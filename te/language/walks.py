@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -11,16 +12,39 @@ from xdsl.dialects.builtin import LocationAttr
 from .expr import (
     Axis,
     Binary,
+    Call,
     CallExtern,
+    Cast,
     Compare,
     Expr,
     Joint,
+    Not,
     Read,
-    Reduce,
+    Reinterpret,
     Select,
     Var,
-    children,
 )
+from .reductions import Reduce
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside one."""
+    getter = _CHILDREN.get(type(expr))
+    if getter is None:
+        return expr.parts if isinstance(expr, Joint) else ()
+    return getter(expr)
+
+
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Binary: lambda e: (e.a, e.b),
+    Compare: lambda e: (e.a, e.b),
+    Select: lambda e: (e.condition, e.true_value, e.false_value),
+    **dict.fromkeys((Not, Cast, Reinterpret, Call), lambda e: (e.a,)),
+    Read: lambda e: e.indices,
+    Joint: lambda e: e.parts,
+    CallExtern: lambda e: e.arguments,
+    Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
+}
 
 
 def operands_first(
@@ -101,7 +125,7 @@ def with_children(expr: Any, parts: Sequence[Expr]) -> Expr:
         case Read():
             return replace(expr, indices=tuple(parts))
         case Joint():
-            return replace(expr, parts=tuple(parts))
+            return joint_of(expr, parts)
         case CallExtern():
             return replace(expr, arguments=tuple(parts))
         case Reduce():
@@ -111,6 +135,13 @@ def with_children(expr: Any, parts: Sequence[Expr]) -> Expr:
             return replace(expr, values=values, init=init, condition=condition)
         case _:
             return replace(expr, a=parts[0])
+
+
+def joint_of(expr: Joint, parts: Sequence[Expr]) -> Joint:
+    """The same node of other parts, whose vectors have as many lanes."""
+    fresh = copy(expr)
+    object.__setattr__(fresh, "parts", tuple(parts))
+    return fresh
 
 
 def substitution(values: Mapping[Any, Any]) -> Callable[[Expr], Expr | None]:

@@ -26,17 +26,17 @@ from whence.te.language.expr import (
     Const,
     Expr,
     ExprLike,
+    Joint,
     Not,
     Read,
     Reinterpret,
     Select,
     SizeVar,
     Var,
-    children,
     constant,
     convert,
 )
-from whence.te.language.walks import operands_first
+from whence.te.language.walks import children, operands_first
 
 _EXACT = 1 << 24
 """The number up to which float32 has every integer."""
@@ -93,6 +93,8 @@ def _kind(node: Expr) -> Hashable:
             return Select, node.guarded
         case Not():
             return Not
+        case Joint(op=str()):
+            return Joint, node.op, node.dtype
         case Read(otherwise=None):
             return Read, id(node.tensor)
         case _:

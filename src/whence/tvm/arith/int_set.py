@@ -18,10 +18,9 @@ from whence.te.language.expr import (
     Select,
     Var,
     binary,
-    children,
     constant,
 )
-from whence.te.language.walks import operands_first
+from whence.te.language.walks import children, operands_first
 
 _FARTHEST = 1 << 31
 """No end of an interval of numbers of 32 bits."""

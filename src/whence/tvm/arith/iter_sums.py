@@ -23,8 +23,8 @@ from whence.dialects.sizes import Size, same
 from whence.dialects.sizes.kernel import nominal
 from whence.support.errors import FrontendError
 from whence.te.language import expr as language
-from whence.te.language.expr import Binary, Cast, Const, Expr, binary, children, compare, constant, convert
-from whence.te.language.walks import operands_first
+from whence.te.language.expr import Binary, Cast, Const, Expr, binary, compare, constant, convert
+from whence.te.language.walks import children, operands_first
 
 Key = tuple[int, str, str]
 """A digit: the id of its mark, its lower factor and its extent."""

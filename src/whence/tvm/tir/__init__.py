@@ -15,6 +15,8 @@ from __future__ import annotations
 import typing
 from importlib import import_module
 
+from whence.support.names import did_you_mean
+from whence.support.rooms import homes_in
 from whence.syntax.relay.type_view import Any as Any
 from whence.te.language.blocks import Block as Block
 from whence.te.language.blocks import BlockRealize as BlockRealize
@@ -22,6 +24,7 @@ from whence.te.language.blocks import BufferRegion as BufferRegion
 from whence.te.language.blocks import MatchBufferRegion as MatchBufferRegion
 from whence.te.language.expr import Expr as Expr
 from whence.te.language.expr import Range as Range
+from whence.te.language.math import FUNCTIONS
 from whence.te.language.statements import Allocate as Allocate
 from whence.te.language.statements import AssertStmt as AssertStmt
 from whence.te.language.statements import Buffer as Buffer
@@ -42,6 +45,8 @@ from whence.tir.kinds import KINDS
 _MODULES = ("analysis", "ir_builder", "stmt_functor", "transform")
 PrimExpr = Expr
 _RENAMED = {"min": "minimum", "max": "maximum"}
+_SHARED = tuple(f"whence.te.language.{name}" for name in ("math", "reducers", "externs"))
+"""The modules of te whose names are tir's, too: functions of expressions."""
 
 
 def __getattr__(name: str) -> typing.Any:
@@ -55,7 +60,13 @@ def __getattr__(name: str) -> typing.Any:
         return kind
     if name.startswith("__"):
         raise AttributeError(name)
-    try:
-        return getattr(import_module("whence.te"), _RENAMED.get(name, name))
-    except AttributeError:
-        raise AttributeError(f"module 'whence.tir' has no attribute '{name}'") from None
+    shared = _RENAMED.get(name, name)
+    if shared in FUNCTIONS or homes_in("whence.te").get(shared, "").partition(":")[0] in _SHARED:
+        return getattr(import_module("whence.te"), shared)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'{did_you_mean(name, __dir__())}")
+
+
+def __dir__() -> list[str]:
+    shared = [name for name, home in homes_in("whence.te").items() if home.partition(":")[0] in _SHARED]
+    own = [name for name in globals() if not name.startswith("_")]
+    return sorted({*own, *homes_in(__name__), *_MODULES, *KINDS, *FUNCTIONS, *shared, "IndexMap"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whence.support.dtypes import BOOL, INT, check_dtype, fail, is_float
+from whence.support.dtypes import BOOL, INT, check_dtype, check_lanes, element_of, fail, is_float
 from whence.te.language import expr as language
 from whence.te.language.blocks import IterVar
 from whence.te.language.expr import (
@@ -16,14 +16,15 @@ from whence.te.language.expr import (
     Expr,
     ExprLike,
     Read,
-    Reduce,
     SizeVar,
     Var,
     constant,
     convert,
 )
+from whence.te.language.lanes import Let, Ramp, Shuffle
 from whence.te.language.math import logical_not, size_var
 from whence.te.language.math import select as select_of
+from whence.te.language.reductions import Reduce
 from whence.te.language.statements import load
 
 Holds = Callable[[Any], bool]
@@ -58,7 +59,7 @@ def _binary(name: str, op: str, *others: str, logic: bool = False) -> Kind:
         return made if isinstance(made, Binary) else Binary(op, left, right)
 
     def holds(node: Any) -> bool:
-        return isinstance(node, Binary) and node.op in (op, *others) and (not logic or node.dtype == BOOL)
+        return isinstance(node, Binary) and node.op in (op, *others) and (not logic or element_of(node.dtype) == BOOL)
 
     return Kind(name, holds, make)
 
@@ -91,7 +92,7 @@ def _float(dtype: str, value: float, span: object = None) -> Const:
 def _var(name: str, dtype: str = INT, span: object = None) -> Var:
     """Return a variable: of a loop, or a value that a `LetStmt` names; elsewhere a size of buffers."""
     del span
-    return Var(name, dtype if dtype == "handle" else check_dtype(dtype, "tir.Var"))
+    return Var(name, dtype if dtype == "handle" else check_lanes(dtype, "tir.Var"))
 
 
 def _cast(dtype: str, value: ExprLike, span: object = None) -> Expr:
@@ -122,6 +123,7 @@ def _unmade(name: str, instead: str) -> Callable[..., Any]:
 
 
 _CALLS = (language.Call, language.CallExtern, language.Joint, language.Reinterpret)
+_LANES: dict[str, type[Expr]] = {"Let": Let, "Ramp": Ramp, "Broadcast": language.Broadcast, "Shuffle": Shuffle}
 _CALLED = frozenset({"xor", "shl", "shr", "pow", "atan2", "copysign", "dot2", "dot4"})
 
 
@@ -129,11 +131,11 @@ def _is_call(node: Any) -> bool:
     """Return whether TVM has a call where te has this node."""
     match node:
         case Binary():
-            return node.op in _CALLED or (node.op in ("and", "or") and node.dtype != BOOL)
+            return node.op in _CALLED or (node.op in ("and", "or") and element_of(node.dtype) != BOOL)
         case language.Select():
             return node.guarded
         case _:
-            return isinstance(node, _CALLS)
+            return isinstance(node, _CALLS) and not isinstance(node, tuple(_LANES.values()))
 
 
 def _is_buffer(read: Read) -> bool:
@@ -150,7 +152,7 @@ def _is_number(node: Any, floats: bool) -> bool:
     return isinstance(node, Const) and is_float(node.dtype) == floats
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, type] = {
     "Add": _binary("Add", "add"),
     "Sub": _binary("Sub", "sub"),
     "Mul": _binary("Mul", "mul"),
@@ -163,6 +165,8 @@ KINDS: dict[str, Kind] = {
     "And": _binary("And", "and", logic=True),
     "Or": _binary("Or", "or", logic=True),
     **{name.upper(): _comparison(name.upper(), name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    "EqualOp": _comparison("EqualOp", "eq"),
+    "NotEqualOp": _comparison("NotEqualOp", "ne"),
     "Not": Kind("Not", lambda node: isinstance(node, language.Not), _not),
     "Select": Kind("Select", lambda node: isinstance(node, language.Select) and not node.guarded, _select),
     "Cast": Kind("Cast", lambda node: isinstance(node, language.Cast), _cast),
@@ -174,6 +178,7 @@ KINDS: dict[str, Kind] = {
     "Call": Kind("Call", _is_call, _unmade("Call", "tir.exp or tir.call_extern")),
     "BufferLoad": Kind("BufferLoad", lambda node: isinstance(node, Read) and _is_buffer(node), load),
     "ProducerLoad": Kind("ProducerLoad", lambda node: isinstance(node, Read) and not _is_buffer(node), _producer_load),
+    **_LANES,
     "Reduce": Kind("Reduce", lambda node: isinstance(node, Reduce), _unmade("Reduce", "te.sum")),
 }
 """TVM's name -> its class."""

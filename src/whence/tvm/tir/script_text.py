@@ -27,7 +27,6 @@ from whence.te.language.expr import (
     Read,
     Select,
     Var,
-    children,
 )
 from whence.te.language.statements import (
     Allocate,
@@ -46,7 +45,7 @@ from whence.te.language.statements import (
     While,
 )
 from whence.te.language.text import ATOM, spell
-from whence.te.language.walks import operands_first
+from whence.te.language.walks import children, operands_first
 from whence.tir.script_blocks import axes, matched, notes, regions
 from whence.tir.script_vectors import Operand, Spelling, elements_of, exactly, spelled, stored
 

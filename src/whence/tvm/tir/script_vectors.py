@@ -21,7 +21,7 @@ from xdsl.ir.affine import (
 )
 
 from whence.dialects import tir
-from whence.support.dtypes import BOOL, fail, is_float
+from whence.support.dtypes import BOOL, element_of, fail, is_float, lanes_of
 from whence.te.language.expr import Const
 from whence.te.language.statements import Buffer
 from whence.te.language.text import ATOM, COMPARED, PRODUCT, SUM, spell, within
@@ -160,18 +160,6 @@ def elements_of(data: object) -> list[Any]:
         return list(cast("DenseIntOrFPElementsAttr[Any]", data).get_values())
     assert isinstance(data, FloatAttr | IntegerAttr)
     return [cast("Any", data).value.data]
-
-
-def element_of(dtype: str) -> str:
-    """The dtype of a lane."""
-    head, _, width = dtype.rpartition("x")
-    return head if head and width.isdigit() else dtype
-
-
-def lanes_of(dtype: str) -> int:
-    """The lanes of a dtype, 1 of a scalar."""
-    head, _, width = dtype.rpartition("x")
-    return int(width) if head and width.isdigit() else 1
 
 
 # Pieces

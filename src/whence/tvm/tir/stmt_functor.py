@@ -7,10 +7,10 @@ from dataclasses import fields
 from typing import Any, cast
 
 from whence.te.language.blocks import BlockPart, with_expressions
-from whence.te.language.expr import Expr, Var, children, convert
+from whence.te.language.expr import Expr, Var, convert
 from whence.te.language.locations import located
 from whence.te.language.statements import Stmt, exprs_in, stmts_in
-from whence.te.language.walks import rebuilt, substitution
+from whence.te.language.walks import children, rebuilt, substitution
 from whence.tir.kinds import KINDS
 
 Node = Stmt | Expr

@@ -18,6 +18,8 @@ from whence.support.dtypes import Array, is_float
 from whence.te.language import expr as te
 from whence.te.language.blocks import Block, BufferRegion, IterVar, MatchBufferRegion
 from whence.te.language.expr import convert
+from whence.te.language.lanes import Let
+from whence.te.language.reductions import Reduce
 from whence.te.language.statements import Allocate, Buffer, For, LetStmt, Stmt
 from whence.tir.expressions import StringImm
 from whence.tir.function import PrimFunc
@@ -62,17 +64,19 @@ def _node(value: Any) -> _Node:
             return _Node(te.Call, (("op", value.name), ("args", (value.a,))))
         case te.CallExtern():
             return _Node(te.CallExtern, (("dtype", value.dtype), ("op", value.callee), ("args", value.arguments)))
+        case Let():
+            return _Node(Let, (("var", value.var), ("value", value.value), ("body", value.body)), (value.var,))
         case te.Joint():
             return _Node(te.Joint, (("dtype", value.dtype), ("op", value.op), ("args", value.parts)))
         case te.Read():
             return _Node(
                 te.Read, (("buffer", value.buffer), ("indices", value.indices), ("otherwise", value.otherwise))
             )
-        case te.Reduce():
+        case Reduce():
             parts = (("source", value.values), ("condition", value.condition), ("value_index", value.index))
             reducer = value.combiner or value.reducer
             return _Node(
-                te.Reduce, (("combiner", reducer), ("axis", value.axes), *parts, ("init", value.init)), value.axes
+                Reduce, (("combiner", reducer), ("axis", value.axes), *parts, ("init", value.init)), value.axes
             )
         case te.SizeNumber():
             return _Node(te.SizeNumber, (("value", str(value.value)), ("dtype", value.dtype)))
