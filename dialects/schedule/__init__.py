@@ -17,6 +17,7 @@ from xdsl.ir import Dialect
 
 from .base import ArgumentOp, AxesOp, AxisType, Name, Primitive, SequenceOp, StageOp, StageType, ThreadOp
 from .base import ThreadType as ThreadType
+from .blocks import INSTRUCTIONS, BlockType, LoopType, NumberType
 from .intrin import TensorComputeOp
 from .intrin import TensorIntrinOp as TensorIntrinOp
 from .knob import KnobOp
@@ -89,4 +90,8 @@ PRIMITIVES: tuple[type[Primitive], ...] = (
 )
 """The ops that change a schedule."""
 
-Schedule = Dialect("schedule", [SequenceOp, TensorIntrinOp, *NAMES, *PRIMITIVES], [StageType, AxisType, ThreadType])
+Schedule = Dialect(
+    "schedule",
+    [SequenceOp, TensorIntrinOp, *NAMES, *PRIMITIVES, *INSTRUCTIONS.values()],
+    [StageType, AxisType, ThreadType, BlockType, LoopType, NumberType],
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, SymbolNameConstraint, i64
-from xdsl.ir import Block, Operation, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -52,6 +53,7 @@ SCOPES = ("global", "shared", "local")
 STAGE = StageType()
 AXIS = AxisType()
 THREAD = ThreadType()
+_WORDS: dict[type[Attribute], str] = {StageType: "stage", AxisType: "axis"}
 
 
 @irdl_op_definition
@@ -83,12 +85,12 @@ class SequenceOp(IRDLOperation):
             for i, operand in enumerate(op.operands):
                 if (by := replaced.get(operand)) is not None:
                     name = f"%{operand.name_hint}" if operand.name_hint else "one"
-                    what = "stage" if isinstance(operand.type, StageType) else "axis"
+                    what = _WORDS.get(type(operand.type), "handle")
                     fail(op, f"a live {what}", f"{name} that {by.name} did away with")
                 if isinstance(operand.owner, ArgumentOp) and not (isinstance(op, Primitive) and i in op.READS):
                     fail(op, "a stage", "an argument of the function")
-            if isinstance(op, Primitive) and op.ENDS:
-                replaced.update(dict.fromkeys(op.operands, op))
+            if isinstance(op, Primitive):
+                replaced.update(dict.fromkeys(op.ended, op))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -120,6 +122,11 @@ class Primitive(IRDLOperation):
     """True if what it is applied to is gone afterwards."""
     READS: ClassVar[tuple[int, ...]] = ()
     """The operands that may be arguments of the function."""
+
+    @property
+    def ended(self) -> Sequence[SSAValue]:
+        """The handles that are gone afterwards."""
+        return self.operands if self.ENDS else ()
 
     @classmethod
     def title(cls) -> str | None:

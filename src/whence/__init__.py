@@ -27,6 +27,8 @@ add_names(
     "whence.te.schedule",
     {name: f"whence.driver.build_module:{name}" for name in ("ScheduleOps", "SchedulePostProcToPrimFunc")},
 )
+add_names("whence.tir", {"Schedule": "whence.ir.block_schedule:Schedule"})
+add_names("whence.tir.schedule", {"Schedule": "whence.ir.block_schedule:Schedule"})
 add_names(
     "whence.tir.transform",
     {name: f"whence.ir.kernel_passes:{name}" for name in ("Apply", "PrimFuncPass", "prim_func_pass")},

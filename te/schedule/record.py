@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
@@ -14,6 +12,7 @@ from xdsl.irdl import IRDLOperation
 from ...dialects import schedule as ops
 from ...dialects.format import name_hint
 from ...provenance.builder import LocatedBuilder
+from .issued import issued
 from .itervar import IterVar, ThreadAxis
 from .stage_state import GroupState, StageState
 from .stage_table import StageTable
@@ -21,19 +20,8 @@ from .tensor_intrin import TensorIntrin
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
-_ROOT = __name__.partition(".")[0]
-_OURS = (__name__.rpartition(".")[0], f"{_ROOT}.support")
-"""The packages that carry out primitives, for every caller."""
-
-
-def _issued() -> str:
-    """`te/x.py:12`, the line outside of these packages that is being carried out; of users' files the name alone."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while (module := str(frame.f_globals.get("__name__", ""))).rpartition(".")[0] in _OURS and frame.f_back is not None:
-        frame = frame.f_back
-    ours = module.partition(".")[0] == _ROOT
-    file = module.partition(".")[2].replace(".", "/") + ".py" if ours else PurePath(frame.f_code.co_filename).name
-    return f"{file}:{frame.f_lineno}"
+_PACKAGE = __name__.rpartition(".")[0]
+"""The package that carries out primitives, for every caller."""
 
 
 class Record:
@@ -65,7 +53,7 @@ class Record:
     def add(self, op: OpT, stage: StageState) -> OpT:
         """Record a primitive, at the location of a stage."""
         if self.lines is not None:
-            self.lines[op] = _issued()
+            self.lines[op] = issued(_PACKAGE)
         with self._builder.located(stage.location):
             return self._builder.add(op)
 

@@ -16,7 +16,7 @@ import typing
 from importlib import import_module
 
 from whence.support.names import did_you_mean
-from whence.support.rooms import homes_in
+from whence.support.rooms import homes_in, name_in
 from whence.syntax.relay.type_view import Any as Any
 from whence.te.language.blocks import Block as Block
 from whence.te.language.blocks import BlockRealize as BlockRealize
@@ -42,7 +42,7 @@ from whence.tir.expressions import StringImm as StringImm
 from whence.tir.function import PrimFunc as PrimFunc
 from whence.tir.kinds import KINDS
 
-_MODULES = ("analysis", "ir_builder", "stmt_functor", "transform")
+_MODULES = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")
 PrimExpr = Expr
 _RENAMED = {"min": "minimum", "max": "maximum"}
 _SHARED = tuple(f"whence.te.language.{name}" for name in ("math", "reducers", "externs"))
@@ -52,6 +52,8 @@ _SHARED = tuple(f"whence.te.language.{name}" for name in ("math", "reducers", "e
 def __getattr__(name: str) -> typing.Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
+    if name in homes_in(__name__):
+        return name_in(__name__, name)
     if name == "IndexMap":
         return import_module(f"{__name__}.index_map").IndexMap
     if name in ("expr", "op", "stmt"):

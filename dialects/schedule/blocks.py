@@ -1,0 +1,235 @@
+"""The ops of block schedules: one for each primitive on blocks and loops, by one table of names.
+
+```mlir
+schedule.sequence @main {
+  %C = schedule.block.get_block() {name = "C"} : !schedule.block
+  %i, %j, %k = schedule.block.get_loops(%C) : !schedule.loop, !schedule.loop, !schedule.loop
+  %i_0, %i_1 = schedule.block.split(%i, none, 4) : !schedule.loop, !schedule.loop
+  schedule.block.parallel(%i_0)
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Self, TypeAlias, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    prop_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ...provenance.diagnostics import fail
+from .base import Name, Primitive
+
+
+@irdl_attr_definition
+class BlockType(ParametrizedAttribute, TypeAttribute):
+    """A `tir.block` of the scheduled function."""
+
+    name = "schedule.block"
+
+
+@irdl_attr_definition
+class LoopType(ParametrizedAttribute, TypeAttribute):
+    """A loop around blocks."""
+
+    name = "schedule.loop"
+
+
+@irdl_attr_definition
+class NumberType(ParametrizedAttribute, TypeAttribute):
+    """A number that was sampled or is computed of such numbers."""
+
+    name = "schedule.number"
+
+
+BLOCK, LOOP, NUMBER = BlockType(), LoopType(), NumberType()
+HANDLES: dict[str, Attribute] = {"block": BLOCK, "loop": LOOP, "number": NUMBER}
+HOLE = UnitAttr()
+"""The place of an operand among the inputs of an instruction."""
+
+
+class Kind(NamedTuple):
+    """The names of a primitive, and the meaning of what it takes and gives."""
+
+    name: str
+    tvm: str
+    """Its name in TVM's traces."""
+    inputs: tuple[str, ...]
+    """Keywords of its inputs; `*loops`, several arguments, or `[factors]`, a list, takes all that are left."""
+    attrs: tuple[str, ...]
+    """Keywords of its attributes, in the order of TVM's traces."""
+    pure: bool = False
+    ends: tuple[str, ...] = ()
+    """The inputs that are gone afterwards."""
+    old: str = ""
+    """Its Python name in TVM 0.14, where it was another."""
+    decides: bool = False
+    """True if it has a decision."""
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("get_sblock", "GetSBlock", (), ("name", "func_name"), pure=True, old="get_block"),
+    Kind("get_loops", "GetLoops", ("block",), (), pure=True),
+    Kind("get_child_blocks", "GetChildBlocks", ("block_or_loop",), (), pure=True),
+    Kind("get_producers", "GetProducers", ("block",), (), pure=True),
+    Kind("get_consumers", "GetConsumers", ("block",), (), pure=True),
+    Kind("get_output_blocks", "GetOutputBlocks", ("scope_block",), (), pure=True),
+    Kind("sample_categorical", "SampleCategorical", (), ("candidates", "probs"), pure=True, decides=True),
+    Kind("sample_perfect_tile", "SamplePerfectTile", ("loop",), ("n", "max_innermost_factor"), pure=True, decides=True),
+    Kind("sample_compute_location", "SampleComputeLocation", ("block",), (), pure=True, decides=True),
+    Kind("split", "Split", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
+    Kind("fuse", "Fuse", ("*loops",), ("preserve_unit_iters",), ends=("*loops",)),
+    Kind("merge", "Merge", ("*loops",), (), ends=("*loops",)),
+    Kind("loop_partition", "LoopPartition", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
+    Kind("reorder", "Reorder", ("*loops",), ()),
+    Kind("reorder_block_iter_var", "ReorderBlockIterVar", ("block",), ("new_order",)),
+    Kind("add_unit_loop", "AddUnitLoop", ("block_or_loop",), ()),
+    Kind("parallel", "Parallel", ("loop",), ()),
+    Kind("vectorize", "Vectorize", ("loop",), ()),
+    Kind("unroll", "Unroll", ("loop",), ()),
+    Kind("annotate", "Annotate", ("block_or_loop", "ann_val"), ("ann_key",)),
+    Kind("unannotate", "Unannotate", ("block_or_loop",), ("ann_key",)),
+    Kind("cache_read", "CacheRead", ("block", "[consumer_blocks]"), ("read_buffer_index", "storage_scope")),
+    Kind("cache_write", "CacheWrite", ("block", "[consumer_blocks]"), ("write_buffer_index", "storage_scope")),
+    Kind("reindex", "ReIndex", ("block",), ("buffer_index", "buffer_index_type")),
+    Kind("set_scope", "SetScope", ("block",), ("buffer_index", "storage_scope")),
+    Kind("compute_at", "ComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
+    Kind("reverse_compute_at", "ReverseComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
+    Kind("compute_inline", "ComputeInline", ("block",), (), ends=("block",)),
+    Kind("reverse_compute_inline", "ReverseComputeInline", ("block",), (), ends=("block",)),
+    Kind("decompose_reduction", "DecomposeReduction", ("block", "loop"), ()),
+    Kind("rfactor", "RFactor", ("loop",), ("factor_axis",), ends=("loop",)),
+    Kind("blockize", "Blockize", ("target",), ("preserve_unit_iters",)),
+    Kind("tensorize", "Tensorize", ("block_or_loop",), ("tensor_intrin", "preserve_unit_iters")),
+    Kind(
+        "transform_layout",
+        "TransformLayout",
+        ("block", "index_map"),
+        ("buffer_index", "buffer_index_type", "pad_value", "assume_injective_transform"),
+    ),
+    Kind("transform_block_layout", "TransformBlockLayout", ("block", "index_map"), ()),
+    Kind("pad_einsum", "PadEinsum", ("block",), ("padding",)),
+    Kind("decompose_padding", "DecomposePadding", ("block", "loop"), ()),
+    Kind("enter_postproc", "EnterPostproc", (), ()),
+)
+"""The primitives on blocks."""
+
+Input: TypeAlias = SSAValue | Attribute
+"""A handle, or a constant; `none` for what is left open."""
+
+
+class Instruction(IRDLOperation):
+    """A primitive on blocks: `name(inputs) {attributes} : results`."""
+
+    KIND: ClassVar[Kind]
+    handles = var_operand_def()
+    places = prop_def(ArrayAttr)
+    attrs = prop_def(DictionaryAttr)
+    outputs = var_result_def()
+
+    @classmethod
+    def make(cls, inputs: Sequence[Input], attrs: Mapping[str, Attribute], outputs: Sequence[Attribute] = ()) -> Self:
+        """outputs: the types of the handles that it gives."""
+        return cls.create(
+            operands=[item for item in inputs if isinstance(item, SSAValue)],
+            properties={
+                "places": ArrayAttr([HOLE if isinstance(item, SSAValue) else item for item in inputs]),
+                "attrs": DictionaryAttr(dict(attrs)),
+            },
+            result_types=list(outputs),
+        )
+
+    @property
+    def inputs(self) -> list[Input]:
+        """The handles and constants that it takes, in order."""
+        handles = iter(self.handles)
+        return [next(handles) if place == HOLE else place for place in self.places]
+
+    @property
+    def ended(self) -> list[SSAValue]:
+        """The handles that it takes and that are gone afterwards."""
+        kind = self.KIND
+        ended: list[SSAValue] = []
+        for number, item in enumerate(self.inputs):
+            keyword = kind.inputs[min(number, len(kind.inputs) - 1)]
+            if isinstance(item, SSAValue) and keyword in kind.ends:
+                ended.append(item)
+        return ended
+
+    def verify_(self) -> None:
+        holes = sum(place == HOLE for place in self.places)
+        if holes != len(self.handles):
+            fail(self, f"{len(self.handles)} handles among its inputs", str(holes))
+        least = sum(keyword[0] not in "*[" for keyword in self.KIND.inputs)
+        count = len(self.places)
+        if count < least or (count > least == len(self.KIND.inputs)):
+            fail(self, f"inputs {', '.join(self.KIND.inputs) or 'none'}", str(count))
+        known = {*self.KIND.attrs, "decision"} if self.KIND.decides else set(self.KIND.attrs)
+        if more := sorted(set(self.attrs.data) - known):
+            fail(self, f"attributes among {', '.join(self.KIND.attrs) or 'none'}", ", ".join(more))
+        for value in (*self.handles, *self.outputs):
+            if value.type not in HANDLES.values():
+                fail(self, "handles of blocks, loops and numbers", str(value.type))
+
+    def print(self, printer: Printer) -> None:
+        handles = iter(self.handles)
+        printer.print_string("(")
+        for number, place in enumerate(self.places):
+            printer.print_string(", " if number else "")
+            if place == HOLE:
+                printer.print_ssa_value(next(handles))
+            else:
+                printer.print_string(str(place).removesuffix(" : i64"))
+        printer.print_string(")")
+        if self.attrs.data:
+            printer.print_string(" ")
+            printer.print_attribute(self.attrs)
+        if self.outputs:
+            printer.print_string(" : ")
+            printer.print_list(self.outputs, lambda value: printer.print_attribute(value.type))
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        def item() -> Input:
+            if (operand := parser.parse_optional_unresolved_operand()) is None:
+                return parser.parse_attribute()
+            known = parser.ssa_values.get(operand.operand_name)
+            if known is None:
+                parser.raise_error(f"expected a handle that is defined above, got {operand.span.text}", operand.span)
+            return parser.resolve_operand(operand, known[operand.index].type)
+
+        inputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, item)
+        attrs = parser.parse_optional_attr_dict()
+        outputs: list[Attribute] = []
+        if parser.parse_optional_punctuation(":") is not None:
+            outputs = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        op = cls.make(inputs, attrs, outputs)
+        op.attributes.update(attributes.data if (attributes := parser.parse_optional_attr_dict_with_keyword()) else {})
+        return op
+
+
+def _define(kind: Kind) -> type[Instruction]:
+    bases = (Instruction, Name if kind.pure else Primitive)
+    body = {
+        "name": f"schedule.block.{kind.name}",
+        "KIND": kind,
+        "__annotations__": {"KIND": ClassVar[Kind]},
+        "__doc__": f"`{kind.name}` of block schedules.",
+    }
+    return irdl_op_definition(cast(type[Instruction], type(kind.tvm, bases, body)))
+
+
+INSTRUCTIONS: dict[str, type[Instruction]] = {kind.name: _define(kind) for kind in KINDS}
+"""The op of each primitive on blocks, by its name."""

@@ -1,0 +1,62 @@
+"""`tir.Schedule`: schedules of kernels that hold blocks, on functions and modules as TVM's users hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.relay.module import IRModule
+from whence.support.errors import ScheduleError
+from whence.te.blocks.schedule import BlockSchedule
+from whence.tir.function import PrimFunc
+
+DETAILS = ("detail", "fast", "none")
+
+
+class Schedule(BlockSchedule):
+    """A schedule of a kernel or a module of kernels, which stay as they are.
+
+    mod: a `PrimFunc`, or an `IRModule`. seed: of the samples. debug_mask, enable_check: ignored, as each primitive is
+    checked. error_render_level: ignored, too: an error is always told in whole. Raises ScheduleError for anything else.
+    """
+
+    def __init__(
+        self,
+        mod: IRModule | PrimFunc,
+        *,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+        enable_check: bool = True,
+    ):
+        del seed, debug_mask, enable_check
+        if error_render_level not in DETAILS:
+            expected = ", ".join(DETAILS)
+            raise ScheduleError(f"Schedule: expected an error level among {expected}, got {error_render_level!r}")
+        if not hasattr(mod, "module"):
+            raise ScheduleError(f"Schedule: expected a PrimFunc or an IRModule, got {type(mod).__name__}")
+        self._given: IRModule = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
+        super().__init__(mod.module)
+
+    @property
+    def mod(self) -> IRModule:
+        """The kernels as they are now, as a module."""
+        return self._given.holding(self.module.clone())
+
+    def show(self, version: str = "0.27") -> None:
+        """Print the kernels as TVMScript."""
+        print(self.mod.script(version))
+
+    def copy(self) -> Schedule:
+        """Return an independent copy of the schedule, with the same record."""
+        made = self.snapshot()
+        assert isinstance(made, Schedule)
+        return made
+
+    def snapshot(self, count: int | None = None) -> Any:
+        """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it."""
+        made = super().snapshot(count)
+        made.__dict__["_given"] = self._given
+        return made
+
+    def __str__(self) -> str:
+        return str(self.sequence)

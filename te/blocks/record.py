@@ -1,0 +1,139 @@
+"""The record of a block schedule: a `schedule.sequence` of instructions, and their replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    NoneAttr,
+    StringAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.format import name_hint
+from ...dialects.schedule import SequenceOp
+from ...dialects.schedule.blocks import HANDLES, INSTRUCTIONS, Instruction
+from ...provenance.builder import LocatedBuilder
+from ...support.errors import ScheduleError
+from ..schedule.issued import issued
+from .state import Handle
+
+
+def attribute_of(value: object) -> Attribute:
+    """A constant of Python as an attribute."""
+    match value:
+        case Attribute():
+            return value
+        case None:
+            return NoneAttr()
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case list() | tuple():
+            return ArrayAttr([attribute_of(each) for each in cast("Sequence[object]", value)])
+        case _:
+            raise ScheduleError(f"schedule: expected numbers, strings and lists of them, got {value!r}")
+
+
+def constant_in(attribute: Attribute) -> Any:
+    """The constant that `attribute_of` made an attribute of."""
+    match attribute:
+        case NoneAttr():
+            return None
+        case IntegerAttr(type=IntegerType(width=width)) if width.data == 1:
+            return bool(attribute.value.data)
+        case IntegerAttr() | FloatAttr() | StringAttr():
+            return getattr(attribute.value, "data", None) if not isinstance(attribute, StringAttr) else attribute.data
+        case ArrayAttr():
+            return [constant_in(each) for each in attribute]
+        case _:
+            return attribute
+
+
+class BlockRecord:
+    """Appends instructions to the sequence of a block schedule."""
+
+    def __init__(self, target: str, location: LocationAttr):
+        self.sequence = SequenceOp(target)
+        self.sequence.location = location
+        self.values: dict[Handle, SSAValue] = {}
+        self.lines: dict[Operation, str] | None = None
+        """Instruction -> `file.py:12`, the line of Python that issued it; None: they are not kept."""
+        self._builder = LocatedBuilder(self.sequence.block, location)
+
+    def add(
+        self,
+        name: str,
+        inputs: Sequence[object],
+        attrs: Mapping[str, object],
+        outputs: Sequence[Handle],
+        hints: Sequence[str],
+        location: LocationAttr,
+    ) -> None:
+        """Record that a primitive was applied to `inputs` and gave `outputs`."""
+        items = [self.values[item] if isinstance(item, Handle) else attribute_of(item) for item in inputs]
+        types = [HANDLES[handle.kind] for handle in outputs]
+        op = INSTRUCTIONS[name].make(items, {key: attribute_of(value) for key, value in attrs.items()}, types)
+        if self.lines is not None:
+            self.lines[op] = issued(__name__.rpartition(".")[0])
+        with self._builder.located(location):
+            self._builder.add(op)
+        for handle, value, hint in zip(outputs, op.outputs, hints, strict=True):
+            value.name_hint = name_hint(hint)
+            self.values[handle] = value
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The recorded instructions, in order."""
+        return [op for op in self.sequence.block.ops if isinstance(op, Instruction)]
+
+
+def arguments_of(op: Instruction, handles: Mapping[SSAValue, Handle]) -> tuple[list[Any], dict[str, Any]]:
+    """The positional and keyword arguments with which a schedule's method of the op's name repeats it."""
+    items = [handles[item] if isinstance(item, SSAValue) else constant_in(item) for item in op.inputs]
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {key: constant_in(value) for key, value in op.attrs.data.items()}
+    for number, keyword in enumerate(op.KIND.inputs):
+        if keyword.startswith("*"):
+            positional += items[number:]
+        elif keyword.startswith("["):
+            keywords[keyword[1:-1]] = items[number:]
+        else:
+            keywords[keyword] = items[number]
+    return positional, keywords
+
+
+def replay(schedule: Any, sequence: SequenceOp, count: int | None = None) -> None:
+    """Apply the first `count` primitives of a sequence, all for None, to a schedule to which nothing was done.
+
+    Raises ScheduleError for one that does not fit.
+    """
+    handles: dict[SSAValue, Handle] = {}
+    done = 0
+    for op in sequence.block.ops:
+        if not isinstance(op, Instruction):
+            raise ScheduleError(f"schedule.sequence: expected primitives on blocks, got {op.name}")
+        if not op.KIND.pure:
+            if done == count:
+                return
+            done += 1
+        positional, keywords = arguments_of(op, handles)
+        result = getattr(schedule, op.KIND.name)(*positional, **keywords)
+        results = [] if result is None else cast("list[Handle]", result if isinstance(result, list) else [result])
+        if len(results) != len(op.outputs):
+            raise ScheduleError(f"{op.KIND.name}: expected {len(op.outputs)} results, got {len(results)}")
+        handles.update(zip(op.outputs, results, strict=True))
