@@ -1,0 +1,271 @@
+"""Dependences between the iterations of loops, and the changes of loops that keep them.
+
+A question is answered by a `Verdict`: it holds, or two iterations contradict it, or it is undecided (which callers take
+as no). Two accesses depend on each other if they touch one element of a buffer and one of them writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from xdsl.dialects import arith
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ....dialects.tir import ForOp, LoadOp, StoreOp
+from .accesses import Nest, Touch, alike
+from .meetings import AFTER, BEFORE, DATA, EQUAL, Access, Answer, Apart, Pair, Undecided, Variable, Witness
+
+_INEXACT = arith.AddfOp | arith.MulfOp
+_COMBINING = (
+    _INEXACT
+    | arith.AddiOp
+    | arith.MuliOp
+    | arith.AndIOp
+    | arith.OrIOp
+    | arith.XOrIOp
+    | arith.MaximumfOp
+    | arith.MinimumfOp
+    | arith.MaxnumfOp
+    | arith.MinnumfOp
+    | arith.MaxSIOp
+    | arith.MinSIOp
+    | arith.MaxUIOp
+    | arith.MinUIOp
+)
+"""The ops whose results do not depend on the order in which they combine many values, but for rounding."""
+
+
+class Conflict(NamedTuple):
+    """Two iterations that touch one element, in an order that the question does not allow."""
+
+    first: Touch
+    second: Touch
+    witness: Witness
+
+    def __str__(self) -> str:
+        """`iteration i=0, j=3 writes %c[0, 3] that i=1, j=2 reads`."""
+        element = f"{self.first.name}{list(self.witness.element)}"
+        sizes = "".join(f" with {name} = {value}" for name, value in sorted(self.witness.sizes.items()))
+        if self.first.writes and self.second.writes:
+            both = f"{point(self.witness.earlier)} and {point(self.witness.later)}"
+            return f"iterations {both} write {element}{sizes}"
+        did, does = ("writes", "reads") if self.first.writes else ("reads", "writes")
+        there = f"that {point(self.witness.later)} {does}"
+        return f"iteration {point(self.witness.earlier)} {did} {element} {there}{sizes}"
+
+
+class Verdict(NamedTuple):
+    """The answer to a question; true if it holds."""
+
+    conflict: Conflict | None = None
+    undecided: Undecided | None = None
+    reassociates: bool = False
+    """True if sums or products of floats are added up in another order, which rounds otherwise."""
+
+    def __bool__(self) -> bool:
+        return self.conflict is None and self.undecided is None
+
+
+def point(values: Mapping[Variable, int]) -> str:
+    """Return the text of an iteration: `i=0, j=3`."""
+    loops = [value for value in values if isinstance(value, BlockArgument)]
+    names = [cast(SSAValue, value).name_hint or f"v{i}" for i, value in enumerate(loops)]
+    return ", ".join(f"{name}={values[value]}" for name, value in zip(names, loops, strict=True))
+
+
+def carried(loop: ForOp) -> Verdict:
+    """Return whether no iteration of `loop` depends on another: it may run in parallel, or as lanes of vectors."""
+    return _checked(Nest(loop), [loop], lambda _: [{loop.var: AFTER}])
+
+
+def carriers(loops: Sequence[ForOp]) -> dict[ForOp, Verdict]:
+    """Return the loops of a nest, outermost first, that carry a dependence, or may, and which.
+
+    Iterations of a loop carry one where they depend on each other while the loops around it stand still.
+    """
+    verdicts = {loop: carried(loop) for loop in loops}
+    return {loop: verdict for loop, verdict in verdicts.items() if not verdict}
+
+
+def reordered(loops: Sequence[ForOp], order: Sequence[ForOp]) -> Verdict:
+    """Return whether a perfect nest of `loops`, outermost first, may run in another order.
+
+    Accumulations `x = x + term` may, as they stand for a sum; `reassociates` then tells that rounding changes.
+    """
+    old, new = [loop.var for loop in loops], [loop.var for loop in order]
+    return _checked(Nest(loops[0]), loops, lambda _: orders(old, new), accumulate=True)
+
+
+def fused(first: ForOp, second: ForOp) -> Verdict:
+    """Return whether two loops of equal extents, `second` behind `first` in one block, may become one.
+
+    Then iteration i of `second` runs before iteration i + 1 of `first`.
+    """
+    nest = Nest(first, second)
+    return _checked(
+        nest,
+        [first, second],
+        lambda pair: [{first.var: BEFORE}] if _inside(pair[0], first) and _inside(pair[1], second) else [],
+        renamed={second.var: first.var},
+    )
+
+
+def distributed(loop: ForOp, ops: Collection[Operation]) -> Verdict:
+    """Return whether `ops`, the first ones in the body of `loop`, may run in a loop of their own before it."""
+    first = set(ops)
+
+    def is_first(touch: Touch) -> bool:
+        op = touch.op
+        while op.parent is not loop.block:
+            op = op.parent_op() or loop
+            if op is loop:
+                return False
+        return op in first
+
+    return _checked(
+        Nest(loop), [loop], lambda pair: [{loop.var: AFTER}] if not is_first(pair[0]) and is_first(pair[1]) else []
+    )
+
+
+def orders(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[Apart]:
+    """The ways in which one iteration is before another in the old order of loops, and behind it in the new one."""
+    for level, name in enumerate(old):
+        for other_level, other in enumerate(new):
+            apart: dict[Hashable, tuple[int, int]] = dict.fromkeys(old[:level], EQUAL)
+            apart[name] = AFTER
+            if other in apart or any(each is name for each in new[:other_level]):
+                continue
+            apart |= dict.fromkeys(new[:other_level], EQUAL)
+            apart[other] = BEFORE
+            yield apart
+
+
+def accumulation(store: Operation) -> tuple[LoadOp, Operation] | None:
+    """Return the load and the op of `x = x + term`, if `store` ends one; also of a product, a minimum, .."""
+    if not isinstance(store, StoreOp) or not isinstance(combined := store.value.owner, _COMBINING):
+        return None
+    for operand in (combined.operands[0], combined.operands[1]):
+        load = operand.owner
+        if (
+            isinstance(load, LoadOp)
+            and load.buffer is store.buffer
+            and load.parent is store.parent
+            and load.guard is None
+            and _same_place(load, store)
+            and all(use.operation is combined for use in load.result.uses)
+            and len(list(combined.results[0].uses)) == 1
+        ):
+            return load, combined
+    return None
+
+
+def _same_place(load: LoadOp, store: StoreOp) -> bool:
+    def place(op: LoadOp | StoreOp) -> tuple[AffineMap, list[SSAValue], int]:
+        return op.map.data, list(op.indices), op.step
+
+    return place(load) == place(store)
+
+
+def _accumulating(touches: Iterable[Touch]) -> dict[Operation, Operation]:
+    """The loads and stores of accumulations, with the ops that combine."""
+    accumulating: dict[Operation, Operation] = {}
+    for touch in touches:
+        if (ends := accumulation(touch.op)) is not None:
+            load, combined = ends
+            accumulating[load] = accumulating[touch.op] = combined
+    return accumulating
+
+
+def _inside(touch: Touch, op: Operation) -> bool:
+    return op.is_ancestor(touch.op)
+
+
+def _checked(
+    nest: Nest,
+    loops: Sequence[ForOp],
+    aparts: Callable[[tuple[Touch, Touch]], Iterable[Apart]],
+    *,
+    renamed: Mapping[Variable, Variable] | None = None,
+    accumulate: bool = False,
+) -> Verdict:
+    """Answer for all pairs of accesses of which one writes: none may meet in iterations `apart` so far.
+
+    renamed: variables that count as others. accumulate: let accumulations depend on each other.
+    """
+    undecided: Undecided | None = None
+    reassociates = False
+    combined = _accumulating(nest.touches) if accumulate else {}
+    for touches in _of_buffers(nest, loops):
+        fixed = _outside(touches, loops)
+        for first in touches:
+            for second in touches:
+                if not (first.writes or second.writes):
+                    continue
+                questions = list(aparts((first, second)))
+                if not questions:
+                    continue
+                answer = _answer(nest, first, second, questions, fixed, renamed or {})
+                if answer is None:
+                    continue
+                one, other = combined.get(first.op), combined.get(second.op)
+                if one is not None and other is not None and type(one) is type(other):
+                    reassociates = reassociates or isinstance(one, _INEXACT)
+                elif isinstance(answer, Witness):
+                    return Verdict(Conflict(first, second, answer))
+                else:
+                    undecided = undecided or answer
+    return Verdict(None, undecided, reassociates)
+
+
+def _of_buffers(nest: Nest, loops: Sequence[ForOp]) -> Iterator[list[Touch]]:
+    """The accesses of each buffer that exists outside of the loops, of accesses that are alike one."""
+    groups: dict[SSAValue, dict[object, Touch]] = {}
+    for touch in nest.touches:
+        if not any(loop.is_ancestor(touch.buffer.owner) for loop in loops):
+            key = touch.op if touch.access is None else (touch.access, touch.certain, _root(touch.op, loops))
+            groups.setdefault(touch.buffer, {}).setdefault(key, touch)
+    for group in groups.values():
+        if any(touch.writes for touch in group.values()):
+            yield [*group.values()]
+
+
+def _root(op: Operation, loops: Sequence[ForOp]) -> ForOp | None:
+    return next((loop for loop in loops if loop.is_ancestor(op)), None)
+
+
+def _outside(touches: Iterable[Touch], loops: Sequence[ForOp]) -> set[Variable]:
+    """The variables that are the same in all iterations of the loops."""
+    names = {name for touch in touches if touch.access is not None for name in touch.access.variables}
+    return {
+        name for name in names if isinstance(name, SSAValue) and not any(loop.is_ancestor(name.owner) for loop in loops)
+    }
+
+
+def _answer(
+    nest: Nest,
+    first: Touch,
+    second: Touch,
+    questions: Sequence[Apart],
+    fixed: Collection[Variable],
+    renamed: Mapping[Variable, Variable],
+) -> Answer:
+    if first.access is None or second.access is None:
+        return Undecided(DATA)
+    one, other = alike(first.access, second.access, first.buffer)
+    if renamed:
+        one, other = (
+            Access(tuple(renamed.get(name, name) for name in a.variables), a.map, a.clauses, a.writes)
+            for a in (one, other)
+        )
+    pair = Pair(one, other, nest.ranges, fixed, nest.data)
+    undecided: Undecided | None = None
+    for apart in questions:
+        answer = pair.meet(apart)
+        if isinstance(answer, Witness) and not (first.certain and second.certain):
+            answer = Undecided(DATA)
+        if isinstance(answer, Witness):
+            return answer
+        undecided = undecided or answer
+    return undecided
