@@ -2,14 +2,25 @@
 
 >>> import whence
 >>> print(whence.script.text(whence.lower(schedule)["main"]))
+>>> func = whence.script.from_source(text)
+>>> from whence.script import tir as T
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from whence.dialects.tir import PrimFuncOp
 from whence.kernels.building import parsed_prim_func
+from whence.script.reading import from_source as from_source
+from whence.script.reading import ir_module as ir_module
+from whence.script.reading import parse as parse
+from whence.script.reading import prim_func as prim_func
 from whence.support.doors import door
 from whence.tir.function import PrimFunc
+
+_MODULES = {"tir": "tir", "tirx": "tir", "ir": "ir"}
 
 
 @door()
@@ -21,3 +32,9 @@ def text(func: PrimFunc | PrimFuncOp | str, version: str = "0.27") -> str:
     if isinstance(func, str):
         func = parsed_prim_func(func)
     return (PrimFunc.of(func) if isinstance(func, PrimFuncOp) else func).script(version)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

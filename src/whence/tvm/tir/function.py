@@ -12,6 +12,7 @@ from whence.dialects.tir import PrimFuncOp, prim_funcs
 from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import fail
 from whence.te.language.expr import Var
+from whence.te.language.locations import here, located
 from whence.te.language.statement_ops import attributes_of, emit
 from whence.te.language.statements import Buffer, Stmt
 from whence.tir.script_text import VERSIONS, function_text
@@ -46,6 +47,7 @@ class PrimFunc:
             body,
         )
         self._op: PrimFuncOp | None = None
+        self._location = here(str(self.attrs.get(_SYMBOL, "main")), __name__)
         self._like: PrimFuncOp | None = None
         """The op with the outputs and sizes of this function, if it was made of one."""
 
@@ -56,7 +58,7 @@ class PrimFunc:
         made.ret_type = None
         kept = {key: value for key, value in (attrs or {}).items() if not isinstance(value, HELD)}
         made.attrs = {**kept, _SYMBOL: op.sym_name.data, **notes_of(op)}
-        made._parts, made._op, made._like = None, op, op
+        made._parts, made._op, made._like, made._location = None, op, op, op.location
         return made
 
     def _seen(self) -> tuple[list[Buffer | Var], dict[Var, Buffer], Stmt]:
@@ -97,7 +99,9 @@ class PrimFunc:
                 numbers = [
                     param.name for param in self.params if isinstance(param, Var) and param not in self.buffer_map
                 ]
-                self._op = emit(name, self.buffers, self.body, sizes=numbers)
+                outputs = self.attrs.get("num_outputs")
+                with located(self._location):
+                    self._op = emit(name, self.buffers, self.body, outputs, sizes=numbers)
             else:
                 self._op = emit(name, self.buffers, self.body, like.outputs.value.data, like.size_names)
                 self._op.location = like.location
@@ -122,7 +126,7 @@ class PrimFunc:
     def _alike(self, body: Stmt | None, attrs: Mapping[str, Any]) -> PrimFunc:
         """The function with other attributes, and another body if one is given."""
         made = PrimFunc.__new__(PrimFunc)
-        made.ret_type, made.attrs, made._like = self.ret_type, dict(attrs), self._like
+        made.ret_type, made.attrs, made._like, made._location = self.ret_type, dict(attrs), self._like, self._location
         if body is None and self._parts is None:
             made._parts, made._op = None, self.op.clone()
             made._op.sym_name = StringAttr(str(attrs.get(_SYMBOL, "main")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from xdsl.ir import Attribute
 
@@ -92,9 +92,10 @@ def _region(box: BufferRegion, names: Names) -> str:
 
 
 def _is_zero(value: Extent) -> bool:
-    return isinstance(value, int | Const) and int(getattr(value, "value", value)) == 0
+    number = value.value if isinstance(value, Const) else value
+    return isinstance(number, int) and number == 0
 
 
 def _plain(value: Any) -> Any:
     value = to_python(value) if isinstance(value, Attribute) else value
-    return list(value) if isinstance(value, tuple) else value
+    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value

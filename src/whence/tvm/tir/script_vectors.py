@@ -78,7 +78,7 @@ _UNSIGNED = {
     "arith.remui": "truncmod",
     "arith.shrui": "shift_right",
 }
-_LLVM = {
+LLVM = {
     "math.fma": "fma",
     "math.absf": "fabs",
     "math.floor": "floor",
@@ -124,8 +124,8 @@ def spelled(op: Operation, dtype: str, parts: Sequence[Operand], writer: Writer)
         return _call(_CALLS[op.name], texts)
     if op.name in _UNSIGNED:
         return _cast(dtype, _call(_UNSIGNED[op.name], [_cast(_unsigned(dtype), text) for text in texts]))
-    if op.name in _LLVM:
-        return exactly(_LLVM[op.name], dtype, texts)
+    if op.name in LLVM:
+        return exactly(LLVM[op.name], dtype, texts)
     if op.name.startswith("arith.") and len(texts) == 1:
         return _converted(op, op.name.removeprefix("arith."), dtype, parts[0])
     return refuse(op)
@@ -238,6 +238,8 @@ def _indices(op: Any, dims: Sequence[Operand], writer: Writer) -> list[Spelling]
 def _flat(op: Any, buffer: Operand, dims: Sequence[Operand], writer: Writer) -> tuple[str, Spelling]:
     """The flat view of the buffer of an access, and the index in it of the first lane."""
     assert buffer.buffer is not None
+    if len(buffer.buffer.shape) == 1:
+        return writer.buffer(buffer.buffer), _indices(op, dims, writer)[0]
     total: Spelling = ("0", ATOM)
     extents: list[Spelling] = []
     for extent in buffer.buffer.shape:
@@ -371,7 +373,13 @@ def _extract(op: vector.ExtractOp, dtype: str, parts: Sequence[Operand], writer:
     return _shuffle([parts[0].spelling[0]], [int(position[0])])
 
 
-_REDUCTIONS = {
+def _inserted(op: vector.InsertOp, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spelling:
+    position, width = op.static_position.get_values()[0], lanes_of(dtype)
+    lanes = [width if lane == position else lane for lane in range(width)]
+    return _shuffle([parts[1].spelling[0], parts[0].spelling[0]], lanes)
+
+
+REDUCTIONS = {
     "add": ("fadd", "add"),
     "mul": ("fmul", "mul"),
     "maximumf": ("fmaximum", ""),
@@ -392,7 +400,7 @@ _REDUCTIONS = {
 
 def _reduction(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spelling:
     kind = str(op.kind.data)
-    of_floats, of_integers = _REDUCTIONS.get(kind, ("", ""))
+    of_floats, of_integers = REDUCTIONS.get(kind, ("", ""))
     name = of_floats if is_float(dtype) else of_integers
     if not name or element_of(dtype) == BOOL:
         return refuse(op)
@@ -481,5 +489,6 @@ _SPECIAL: dict[str, Callable[..., Spelling]] = {
     "vector.broadcast": _broadcast,
     "vector.shuffle": _mixed,
     "vector.extract": _extract,
+    "vector.insert": _inserted,
     "vector.reduction": _reduction,
 }

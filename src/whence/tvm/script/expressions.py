@@ -1,0 +1,479 @@
+"""Expressions of a script: Python's syntax, of which nothing is run but arithmetic of literals."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import whence.script.vector_accesses as vector_accesses
+import whence.script.vectors as vectors
+from whence.script.names import NUMBERS, PLAIN, Names, described, listed, syntax
+from whence.script.source import Mistake
+from whence.script.words import CALLS, SPECIAL
+from whence.support.dtypes import BOOL, NAMES, is_float
+from whence.support.names import did_you_mean
+from whence.te.language.blocks import BufferRegion
+from whence.te.language.expr import (
+    Axis,
+    Const,
+    Expr,
+    Range,
+    Var,
+    binary,
+    compare,
+    constant,
+    convert,
+    operate,
+)
+from whence.te.language.math import call_pure_extern, logical_not, reinterpret
+from whence.te.language.math import cast as cast_to
+from whence.te.language.statements import Buffer, ExternCall, load
+from whence.te.language.walks import at
+
+_Operator = Callable[[Any, Any], Any]
+_OPERATORS: dict[type[ast.AST], tuple[str, _Operator]] = {
+    ast.Add: ("add", lambda a, b: a + b),
+    ast.Sub: ("sub", lambda a, b: a - b),
+    ast.Mult: ("mul", lambda a, b: a * b),
+    ast.Div: ("/", lambda a, b: a / b),
+    ast.FloorDiv: ("floordiv", lambda a, b: a // b),
+    ast.Mod: ("floormod", lambda a, b: a % b),
+    ast.LShift: ("shl", lambda a, b: a << b),
+    ast.RShift: ("shr", lambda a, b: a >> b),
+    ast.BitAnd: ("and", lambda a, b: a & b),
+    ast.BitOr: ("or", lambda a, b: a | b),
+    ast.BitXor: ("xor", lambda a, b: a ^ b),
+}
+_COMPARISONS: dict[type[ast.AST], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+_LARGEST = 1 << 64
+"""The size of literals up to which their arithmetic is done."""
+
+
+class Expressions(Names):
+    """The meanings of expressions."""
+
+    def at(self, value: Any, node: ast.AST) -> Any:
+        """An expression at the place of a node, unless it is at one, or is used in several."""
+        fresh = isinstance(value, Expr) and not isinstance(value, Var | Axis | Const) and value.location is None
+        return at(cast("Expr", value), self.source.location(node)) if fresh else value
+
+    def expr(self, node: ast.expr) -> Expr:
+        """The expression of a node; a mistake if it is no number."""
+        value = self.value(node)
+        return self.number(value, node)
+
+    def number(self, value: Any, node: ast.AST) -> Expr:
+        """A value as an expression."""
+        if isinstance(value, vectors.Lanes):
+            return self.at(value.value(), node)
+        if not isinstance(value, Expr | bool | int | float):
+            self.source.refuse(node, f"expected a number, got {described(value)}")
+        with self.source.judged(node):
+            return convert(value)
+
+    def text(self, node: ast.expr, what: str) -> str:
+        """The string that a node is."""
+        value = self.value(node)
+        if not isinstance(value, str):
+            self.source.refuse(node, f"expected {what}, a string, got {described(value)}")
+        return value
+
+    def value(self, node: ast.expr) -> Any:
+        """The meaning of a node: an expression, a buffer or a region of one, or a constant of Python's."""
+        value = self._value(node)
+        return self.at(value, node)
+
+    def values(self, nodes: Iterable[ast.expr]) -> list[Any]:
+        """The meanings of nodes, all of which are read before a mistake in one ends the statement."""
+        return self._each(self.value, nodes)
+
+    def _each(self, read: Callable[[ast.expr], Any], nodes: Iterable[ast.expr]) -> list[Any]:
+        found: list[Any] = []
+        mistake: Mistake | None = None
+        for node in nodes:
+            try:
+                found.append(read(node))
+            except Mistake as error:
+                mistake = error
+        if mistake is not None:
+            raise mistake
+        return found
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                if not isinstance(value, PLAIN):
+                    self.source.refuse(node, f"expected a number or a string, got {type(value).__name__}")
+                return value
+            case ast.Name():
+                return self.look_up(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BinOp():
+                return self._operation(node)
+            case ast.Compare():
+                return self._compared(node)
+            case ast.BoolOp():
+                return self._logic(node)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return self.values(elements)
+            case ast.Dict(keys=keys, values=values):
+                return {
+                    self.text(key, "a key") if key is not None else "": self.value(value)
+                    for key, value in zip(keys, values, strict=True)
+                }
+            case ast.Subscript():
+                return self._element(node)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return CALLS["if_then_else"](self.expr(test), self.expr(body), self.expr(orelse))
+            case ast.Call():
+                return self._call(node)
+            case _:
+                self.source.refuse(node, f"expected an expression of TVMScript, got {syntax(node)}")
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        value = self.value(node.operand)
+        if isinstance(value, NUMBERS) and not isinstance(node.op, ast.Not):
+            match node.op:
+                case ast.USub():
+                    return -value
+                case ast.UAdd():
+                    return value
+                case _:
+                    pass
+        operand = self.number(value, node.operand)
+        with self.source.judged(node):
+            match node.op:
+                case ast.USub():
+                    return vectors.negative(operand) if vectors.lanes_of(operand.dtype) > 1 else -operand
+                case ast.Not():
+                    return logical_not(operand)
+                case ast.Invert():
+                    return ~operand
+                case _:
+                    return operand
+
+    def _operation(self, node: ast.BinOp) -> Any:
+        name, compute = _OPERATORS.get(type(node.op), ("", None))
+        if compute is None:
+            self.source.refuse(node, f"expected an operator of numbers, got {syntax(node.op)}")
+        a, b = self.values((node.left, node.right))
+        if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
+            return self._folded(node, name, compute, a, b)
+        if isinstance(a, list | str) or isinstance(b, list | str):
+            self.source.refuse(node, f"expected numbers beside an operator, got {described(a)} and {described(b)}")
+        return self._combined(node, name, a, b)
+
+    def _combined(self, node: ast.AST, name: str, a: Any, b: Any) -> Any:
+        if vectors.is_vector(a) or vectors.is_vector(b):
+            with self.source.judged(node):
+                return vectors.operate(name, a, b)
+        # A Python number beside a value takes its dtype, so the value decides.
+        left, right = (value if isinstance(value, NUMBERS) else self.number(value, node) for value in (a, b))
+        with self.source.judged(node):
+            return operate(name, left, right)
+
+    def _folded(self, node: ast.AST, name: str, compute: _Operator, a: float, b: float) -> Any:
+        if max(abs(a), abs(b)) > _LARGEST or (name == "shl" and b > 64):
+            self.source.refuse(node, "expected arithmetic of numbers of at most 64 bits")
+        try:
+            return compute(a, b)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            self.source.refuse(node, f"expected arithmetic that has a result, got {error}")
+
+    def _compared(self, node: ast.Compare) -> Any:
+        parts: list[Any] = []
+        left, *others = self.values((node.left, *node.comparators))
+        for symbol, other, right in zip(node.ops, node.comparators, others, strict=True):
+            name = _COMPARISONS.get(type(symbol), "")
+            if not name:
+                self.source.refuse(node, f"expected a comparison of numbers, got {syntax(symbol)}")
+            if vectors.is_vector(left) or vectors.is_vector(right):
+                with self.source.judged(node):
+                    parts.append(vectors.compared(name, left, right))
+            else:
+                a, b = (value if isinstance(value, NUMBERS) else self.number(value, other) for value in (left, right))
+                with self.source.judged(node):
+                    parts.append(self.at(compare(name, a, b), node))
+            left = right
+        total = parts[0]
+        for part in parts[1:]:
+            total = binary("and", total, part)
+        return total
+
+    def _logic(self, node: ast.BoolOp) -> Any:
+        name = "and" if isinstance(node.op, ast.And) else "or"
+        parts = [
+            (self.number(value, where), where)
+            for value, where in zip(self.values(node.values), node.values, strict=True)
+        ]
+        total = parts[0][0]
+        for part, where in parts[1:]:
+            with self.source.judged(where):
+                total = self.at(CALLS[name.capitalize()](total.astype(BOOL), part.astype(BOOL)), node)
+        return total
+
+    # Buffers
+
+    def _element(self, node: ast.Subscript) -> Any:
+        base = self.value(node.value)
+        if (parts := listed(base)) is not None:
+            number = self.value(node.slice)
+            if not isinstance(number, int) or not -len(parts) <= number < len(parts):
+                self.source.refuse(node, f"expected a number below {len(parts)}, got {described(number)}")
+            return parts[number]
+        if not isinstance(base, Buffer):
+            self.source.refuse(node.value, f"expected a buffer before [..], got {described(base)}")
+        buffer, indices = base, self.indices(node)
+        self.check_rank(node, buffer, indices)
+        if any(isinstance(index, slice) for index in indices):
+            return self._region(buffer, indices)
+        if any(vectors.is_vector(index) for index in indices):
+            with self.source.judged(node):
+                return vector_accesses.loaded(buffer, indices)
+        with self.source.judged(node):
+            return load(buffer, [index if isinstance(index, int) else convert(index) for index in indices])
+
+    def check_rank(self, node: ast.AST, buffer: Buffer, indices: list[Any]) -> None:
+        """Refuse another number of indices than a buffer has."""
+        if len(indices) != len(buffer.shape):
+            self.source.refuse(node, f"expected {len(buffer.shape)} indices of {buffer.name}, got {len(indices)}")
+
+    def indices(self, node: ast.Subscript) -> list[Any]:
+        """The indices of an access: expressions, vectors, or slices of expressions."""
+        return self._each(self._index, node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+
+    def _index(self, node: ast.expr) -> Any:
+        if not isinstance(node, ast.Slice):
+            value = self.value(node)
+            return value if isinstance(value, vectors.Lanes) else self.number(value, node)
+        if node.step is not None:
+            self.source.refuse(node, "expected a slice of neighbours, got one with a step; T.Ramp has one")
+        return slice(*(None if end is None else self.expr(end) for end in (node.lower, node.upper)))
+
+    def _region(self, buffer: Buffer, indices: list[Any]) -> BufferRegion:
+        ranges: list[Range] = []
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            if isinstance(index, slice):
+                ends = cast("Any", index)
+                start: Expr = convert(0) if ends.start is None else ends.start
+                stop: Expr = convert(cast("Any", extent)) if ends.stop is None else ends.stop
+                ranges.append(Range(start, _difference(stop, start)))
+            else:
+                ranges.append(Range(index, 1))
+        return BufferRegion(buffer, tuple(ranges))
+
+    def region(self, node: ast.expr) -> BufferRegion:
+        """The region of a buffer that a node is: some of it, an element, or all."""
+        if isinstance(node, ast.Subscript):
+            base = self.value(node.value)
+            if isinstance(base, Buffer):
+                indices = self.indices(node)
+                self.check_rank(node, base, indices)
+                return self._region(base, indices)
+        base = self.value(node)
+        if not isinstance(base, Buffer):
+            self.source.refuse(node, f"expected a buffer or a part of one, got {described(base)}")
+        return BufferRegion(base, tuple(Range(0, extent) for extent in base.shape))
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        if self.word(node):
+            self.source.refuse(node, f"expected T.{self.word(node)} with its arguments")
+        base = self.value(node.value)
+        match base, node.attr:
+            case Buffer(), "data":
+                return base
+            case Buffer(), "shape":
+                return list(base.shape)
+            case ((Buffer() | Expr()), "dtype"):
+                return base.dtype
+            case _:
+                self.source.refuse(node, f"expected a value of TVMScript, got .{node.attr} of {described(base)}")
+
+    # Calls
+
+    def arguments(self, node: ast.Call) -> tuple[list[ast.expr], dict[str, ast.expr]]:
+        """The arguments of a call, by place and by name."""
+        if starred := [part for part in node.args if isinstance(part, ast.Starred)]:
+            self.source.refuse(starred[0], "expected arguments one by one, got a starred one")
+        if any(word.arg is None for word in node.keywords):
+            self.source.refuse(node, "expected arguments one by one, got **")
+        return list(node.args), {str(word.arg): word.value for word in node.keywords}
+
+    def _call(self, node: ast.Call) -> Any:
+        word = self.word(node.func)
+        args, named = self.arguments(node)
+        if not word:
+            return self._method(node, args)
+        if vectors.is_dtype(word) or word == BOOL:
+            return self._converted(node, word, args)
+        if word in SPECIAL:
+            return self._special(node, word, args, named)
+        if word not in CALLS:
+            self.source.refuse(node, f"expected a number here, got T.{word}")
+        values = self.values(args)
+        if any(map(vectors.is_vector, values)):
+            with self.source.judged(node):
+                return vectors.called(word, values)
+        with self.source.judged(node):
+            try:
+                return CALLS[word](*[convert(value) if isinstance(value, Expr) else value for value in values])
+            except (TypeError, ValueError, AttributeError):
+                self.source.refuse(node, f"expected the arguments that T.{word} takes, got {len(args)}")
+
+    def _method(self, node: ast.Call, args: list[ast.expr]) -> Any:
+        match node.func:
+            case ast.Name(id="float" | "int" | "bool" as name) if len(args) == 1 and name not in self.names:
+                value = self.value(args[0])
+                try:
+                    return {"float": float, "int": int, "bool": bool}[name](value)
+                except (TypeError, ValueError, OverflowError):
+                    self.source.refuse(node, f"expected a number or its text in {name}(..), got {described(value)}")
+            case ast.Attribute(attr="astype", value=inner) if len(args) == 1:
+                return self._cast(node, self.text(args[0], "a dtype"), self.value(inner))
+            case ast.Attribute(attr="vload", value=inner) if args:
+                buffer, begin = self.value(inner), self.value(args[0])
+                dtype = self.text(args[1], "a dtype") if len(args) > 1 else None
+                with self.source.judged(node):
+                    return vector_accesses.vload(buffer, begin, dtype)
+            case ast.Attribute(attr="access_ptr", value=inner):
+                return self.value(inner)
+            case ast.Attribute(value=inner) if not self.word(node.func):
+                self.source.refuse(node, f"expected a function of T, got {syntax(node.func)}")
+            case ast.Name(id=name):
+                self.source.refuse(node, f"expected a function of T, got {name}(..), as nothing of Python's is run")
+            case _:
+                self.source.refuse(node, f"expected a function of T, got {syntax(node.func)}")
+
+    def _converted(self, node: ast.Call, dtype: str, args: list[ast.expr]) -> Any:
+        if len(args) != 1:
+            self.source.refuse(node, f"expected T.{dtype}(number), got {len(args)} arguments")
+        value = self.value(args[0])
+        if isinstance(value, str) and is_float(vectors.element_of(dtype)):
+            try:
+                value = float(value)
+            except ValueError:
+                self.source.refuse(args[0], f"expected inf, nan or a number, got {value!r}")
+        if isinstance(value, Const) and value.location is None:
+            value = value.value
+        if isinstance(value, NUMBERS):
+            with self.source.judged(node):
+                number = constant(
+                    float(value) if is_float(vectors.element_of(dtype)) else value, vectors.element_of(dtype)
+                )
+                return number if vectors.lanes_of(dtype) == 1 else vectors.broadcast(number, vectors.lanes_of(dtype))
+        return self._cast(node, dtype, value)
+
+    def _cast(self, node: ast.AST, dtype: str, value: Any) -> Any:
+        if not vectors.is_dtype(dtype) and dtype != BOOL:
+            self.source.refuse(node, f"expected a dtype, got {dtype!r}{did_you_mean(dtype, NAMES)}")
+        if vectors.is_vector(value) or vectors.lanes_of(dtype) > 1:
+            with self.source.judged(node):
+                return vectors.cast(dtype, value)
+        with self.source.judged(node):
+            return cast_to(dtype, self.number(value, node))
+
+    def _special(self, node: ast.Call, word: str, args: list[ast.expr], named: dict[str, ast.expr]) -> Any:
+        values = [*args, *named.values()]
+        least = {"Ramp": 3, "Broadcast": 2, "Shuffle": 2, "Let": 1, "let": 3, "masked_load": 3}.get(word, 2)
+        if len(values) < least and word not in ("call_extern", "call_pure_extern"):
+            self.source.refuse(node, f"expected {least} arguments of T.{word}, got {len(values)}")
+        match word:
+            case "Cast":
+                return self._cast(node, self.text(values[0], "a dtype"), self.value(values[1]))
+            case "cast":
+                return self._cast(node, self.text(values[1], "a dtype"), self.value(values[0]))
+            case "reinterpret":
+                dtype, operand = self.text(values[0], "a dtype"), self.value(values[1])
+                with self.source.judged(node):
+                    return (vectors if vectors.is_vector(operand) else _Scalars).reinterpret(dtype, operand)
+            case "Ramp":
+                with self.source.judged(node):
+                    return vectors.ramp(self.expr(values[0]), *(self.value(value) for value in values[1:3]))
+            case "Broadcast":
+                with self.source.judged(node):
+                    return vectors.broadcast(self.expr(values[0]), self.value(values[1]))
+            case "Shuffle":
+                parts, lanes = (self.value(value) for value in values[:2])
+                with self.source.judged(node):
+                    return vectors.shuffle([self.number(part, values[0]) for part in _list(parts)], _list(lanes))
+            case "masked_load":
+                return self._masked_load(node, values)
+            case "call_llvm_pure_intrin" | "call_llvm_intrin":
+                return self._intrinsic(node, values)
+            case "Let" | "let":
+                return self._let(node, word, args, named)
+            case _:
+                return self._external(node, values)
+
+    def _masked_load(self, node: ast.Call, values: list[ast.expr]) -> Any:
+        dtype, buffer = self.text(values[0], "a dtype"), self.value(values[1])
+        *indices, mask = (self.value(value) for value in values[2:])
+        with self.source.judged(node):
+            return vector_accesses.masked_load(dtype, buffer, indices, mask)
+
+    def _intrinsic(self, node: ast.Call, values: list[ast.expr]) -> Any:
+        dtype, name = self.text(values[0], "a dtype"), self.text(values[1], "the name of an intrinsic")
+        operands = [self.number(self.value(value), value) for value in values[2:]]
+        with self.source.judged(node):
+            return vectors.intrinsic(dtype, name, operands)
+
+    def _external(self, node: ast.Call, values: list[ast.expr]) -> Any:
+        if len(values) < 2:
+            self.source.refuse(node, "expected a dtype and the name of a function")
+        dtype, name = self.text(values[0], "a dtype"), self.text(values[1], "the name of a function")
+        arguments = [self.value(value) for value in values[2:]]
+        if any(isinstance(argument, Buffer) for argument in arguments):
+            return ExternCall(name, tuple(a if isinstance(a, Buffer) else convert(a) for a in arguments), packed=False)
+        with self.source.judged(node):
+            if dtype == "handle":
+                return ExternCall(name, tuple(map(convert, arguments)), packed=False)
+            return call_pure_extern(dtype, name, *arguments)
+
+    def _let(self, node: ast.Call, word: str, args: list[ast.expr], named: dict[str, ast.expr]) -> Any:
+        """The body with the value for the name, which is written once."""
+        body, bindings = args[0], named.get("where")
+        if word == "let" and len(args) == 3:
+            pairs, body = [(args[0], args[1])], args[2]
+        elif isinstance(bindings, ast.Dict):
+            pairs = [(key, value) for key, value in zip(bindings.keys, bindings.values, strict=True) if key is not None]
+        else:
+            self.source.refuse(node, "expected T.Let(body, where={name: value})")
+        with self.scope():
+            for key, value in pairs:
+                if not isinstance(key, ast.Name):
+                    self.source.refuse(key, "expected a name")
+                self.names[key.id] = self.expr(value)
+            return self.value(body)
+
+
+class _Scalars:
+    """Functions of one number that vectors have, too."""
+
+    reinterpret = staticmethod(reinterpret)
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
+def _difference(stop: Expr, start: Expr) -> Any:
+    """The length between two ends; a number where they are numbers, or the one is the other and a number more."""
+    if isinstance(stop, Const) and isinstance(start, Const):
+        return int(stop.value) - int(start.value)
+    match re.fullmatch(re.escape(str(start)) + r" \+ (\d+)", str(stop)):
+        case None:
+            return stop - start
+        case matched:
+            return int(matched[1])

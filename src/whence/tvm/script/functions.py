@@ -1,0 +1,169 @@
+"""Functions and modules of a script: their parameters, notes and bodies."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whence.relay.module import IRModule
+from whence.script.block_heads import Blocks
+from whence.script.names import keyed
+from whence.script.source import Mistake, Source
+from whence.support.dtypes import NAMES
+from whence.te.language.blocks import MatchBufferRegion
+from whence.te.language.expr import Range, Var
+from whence.te.language.locations import located
+from whence.te.language.statements import Buffer
+from whence.tir.function import PrimFunc
+
+MODULES = {"tir": "T", "tirx": "T", "ir": "I"}
+"""The modules of words, by their names in `tvm.script` or `whence.script`, and the letters for them."""
+Captured = Callable[[str], Any]
+
+
+def nothing(name: str) -> Any:
+    """Refuse every name: a text has no names outside of it."""
+    raise KeyError(name)
+
+
+def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str] | None = None) -> PrimFunc | IRModule:
+    """Return the function or the module of a text, which holds one.
+
+    Raises TextError with all mistakes of the text, at most 20, and their places.
+    """
+    words = {letter: letter for letter in "TI"} | dict(aliases or {})
+    found: list[ast.FunctionDef | ast.ClassDef] = []
+    for node in source.parsed().body:
+        match node:
+            case ast.ImportFrom(module=module, names=names):
+                words |= {
+                    name.asname or name.name: MODULES[name.name] for name in names if name.name in MODULES and module
+                }
+            case ast.FunctionDef() | ast.ClassDef():
+                found.append(node)
+            case ast.Expr(value=ast.Constant()) | ast.Import():
+                pass
+            case _:
+                source.record(node.lineno, node.col_offset + 1, "expected a function or a class with functions")
+    if len(found) != 1:
+        source.record(1, 1, f"expected one function or one class with functions, got {len(found)}")
+    source.check()
+    reader = _Functions(source, captured, words)
+    made: PrimFunc | IRModule | None = None
+    try:
+        (node,) = found
+        made = reader.function(node) if isinstance(node, ast.FunctionDef) else reader.module(node)
+    except (Mistake, RecursionError) as error:
+        if isinstance(error, RecursionError):
+            source.record(1, 1, "expected statements and expressions that are not nested hundreds deep")
+    source.check()
+    assert made is not None, "a mistake is recorded"
+    return made
+
+
+class _Functions(Blocks):
+    def module(self, node: ast.ClassDef) -> IRModule:
+        """The functions of a class."""
+        functions: dict[str, Any] = {}
+        for stmt in node.body:
+            match stmt:
+                case ast.FunctionDef():
+                    with self.scope():
+                        functions[stmt.name] = self.function(stmt)
+                case ast.Expr(value=ast.Constant()) | ast.Pass():
+                    pass
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="module_attrs"))):
+                    pass
+                case _:
+                    self.source.record(stmt.lineno, stmt.col_offset + 1, "expected functions in a module")
+        self.source.check()
+        return IRModule(functions)
+
+    def function(self, node: ast.FunctionDef) -> PrimFunc:
+        """A function of buffers and whole numbers."""
+        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults:
+            self.source.refuse(node, "expected parameters with a type each, without defaults or stars")
+        self.source.layer = node.name
+        self.views: list[MatchBufferRegion] = []
+        self.extents: dict[Var, Range] = {}
+        with located(self.source.location(node)):
+            params: list[Var | Buffer] = []
+            for argument in (*node.args.posonlyargs, *node.args.args):
+                try:
+                    params.append(self._parameter(argument))
+                except Mistake:
+                    params.append(Buffer((1,), "float32", argument.arg))
+                self.names[argument.arg] = params[-1]
+            private = any(
+                word.arg == "private" and isinstance(word.value, ast.Constant) and word.value.value is True
+                for decorator in node.decorator_list
+                if isinstance(decorator, ast.Call)
+                for word in decorator.keywords
+            )
+            self.attrs: dict[str, Any] = {} if private else {"global_symbol": node.name}
+            self.handles: dict[Var, Buffer] = {}
+            body = self.sequence([stmt for stmt in node.body if not self._signature(stmt)])
+            for param in params:
+                if isinstance(param, Var) and param.dtype == "handle" and param not in self.handles:
+                    self.source.record(
+                        node.lineno, node.col_offset + 1, f"expected T.match_buffer({param.name}, shape) of the handle"
+                    )
+            buffer_map = {**{p.data: p for p in params if isinstance(p, Buffer)}, **self.handles}
+            variables = [param.data if isinstance(param, Buffer) else param for param in params]
+            return PrimFunc(variables, body, None, buffer_map, self.attrs)
+
+    def _parameter(self, argument: ast.arg) -> Var | Buffer:
+        annotation = argument.annotation
+        match annotation:
+            case None:
+                self.source.refuse(argument, f"expected a type of the parameter {argument.arg}, such as T.handle")
+            case ast.Call(func=func) if self.word(func) == "Buffer":
+                buffer = self.buffer(argument.arg, annotation, self.given(annotation))
+                with self.source.judged(annotation):
+                    buffer.check_packed("T.Buffer")
+                return buffer
+            case ast.Subscript(value=func, slice=index) if self.word(func) == "Buffer":
+                parts = index.elts if isinstance(index, ast.Tuple) else [index]
+                return self.buffer(argument.arg, annotation, dict(zip(("shape", "dtype"), parts, strict=False)))
+            case ast.Call(func=func) if self.word(func) in NAMES:
+                return Var(argument.arg, self.word(func))
+            case _:
+                dtype = self.annotated_dtype(annotation)
+                if dtype != "handle" and not dtype.startswith(("int", "uint")):
+                    self.source.refuse(annotation, f"expected a buffer or a whole number as parameter, got {dtype}")
+                return Var(argument.arg, dtype)
+
+    def _signature(self, stmt: ast.stmt) -> bool:
+        """Read a statement that belongs to the signature; return whether it does."""
+        try:
+            match stmt:
+                case ast.Expr(value=ast.Call(func=func) as call) if self.word(func) == "func_attr":
+                    self._noted_attrs(call)
+                case ast.Assign(
+                    targets=[ast.Name() as target], value=ast.Call(func=func, args=[ast.Name() as handle, *_]) as call
+                ) if self.word(func) == "match_buffer" and isinstance(self.names.get(handle.id), Var):
+                    self._matched(target, call, self.names[handle.id])
+                case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as call) if self.is_variable(
+                    self.word(call.func), call
+                ):
+                    self.names[target.id] = self.variable(target.id, call)
+                case _:
+                    return False
+        except Mistake:
+            self._poison(stmt)
+        return True
+
+    def _noted_attrs(self, call: ast.Call) -> None:
+        args, _ = self.arguments(call)
+        notes = keyed(self.value(args[0])) if len(args) == 1 else None
+        if notes is None:
+            self.source.refuse(call, "expected a dictionary in T.func_attr")
+        for key, value in notes.items():
+            self.attrs[key] = getattr(value, "value", value)
+
+    def _matched(self, target: ast.Name, call: ast.Call, handle: Var) -> None:
+        buffer = self.buffer(target.id, call, self.given(call, 1))
+        with self.source.judged(call):
+            buffer.check_packed("T.match_buffer")
+        self.names[target.id] = self.handles[handle] = buffer
