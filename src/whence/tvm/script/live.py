@@ -71,9 +71,7 @@ def _is_full(cell: Any) -> bool:
 def _caller() -> FrameType | None:
     """The frame of the user that called the front door."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(
-        ("whence.script", "whence.support")
-    ):
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_DOORS):
         frame = frame.f_back
     return frame
 

@@ -12,10 +12,9 @@ from xdsl.ir import Attribute
 
 from whence.dialects import tir
 from whence.script.vectors import Lanes, cast, identity, is_vector, joint, lifted, numbers, numbers_in, place, ramp
-from whence.support.dtypes import BOOL, fail
+from whence.support.dtypes import BOOL, element_of, fail, lanes_of
 from whence.te.language.expr import Expr, Joint, constant, convert
 from whence.te.language.statements import Buffer, BufferStore, Evaluate, Stmt, load
-from whence.support.dtypes import element_of, lanes_of
 
 
 def _access(buffer: Any, indices: Sequence[Any]) -> tuple[list[Expr], int, int]:

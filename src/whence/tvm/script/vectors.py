@@ -27,12 +27,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from whence.dialects import tir
 from whence.dialects.tir.lanes import CompareOp, SelectOp
-from whence.support.dtypes import BOOL, NAMES, bits, fail, is_float, is_unsigned
+from whence.support.dtypes import BOOL, NAMES, bits, element_of, fail, is_float, is_unsigned, lanes_of
 from whence.te.language.expr import Binary, Cast, Const, Expr, Joint, Read, Var, binary, constant, convert
 from whence.te.language.operators import FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
-from whence.te.language.walks import children
 from whence.te.language.scalars import scalar_type
-from whence.support.dtypes import element_of, lanes_of
+from whence.te.language.walks import children
 from whence.tir.script_vectors import LLVM, REDUCTIONS
 
 _INDEX = IndexType()
