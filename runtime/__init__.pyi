@@ -5,6 +5,8 @@ from .loading.loaded import load_module as load_module
 from .object_path import ObjectPath as ObjectPath
 from .program.threads import num_threads as num_threads
 from .values import ndarray as ndarray
+from .values.data_type import DataType as DataType
+from .values.data_type import DataTypeCode as DataTypeCode
 from .values.device import Device as Device
 from .values.ndarray import NDArray as NDArray
 from .values.params import load_param_dict as load_param_dict

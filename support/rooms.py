@@ -19,11 +19,23 @@ from pathlib import Path
 from typing import Any
 
 _added: dict[str, Mapping[str, str]] = {}
+_refused: dict[str, Mapping[str, str]] = {}
 
 
 def add_names(room: str, homes: Mapping[str, str]) -> None:
     """Add names to a room. A home is a module, or `module:name` for an object in one."""
     _added[room] = homes
+
+
+def refuse_names(room: str, reasons: Mapping[str, str]) -> None:
+    """Have a room say why it does not have names of TVM's: errors about these end with the reason."""
+    _refused[room] = reasons
+
+
+def reason_of(room: str, name: str) -> str:
+    """Return what an error about a missing name says behind it: `: reason`, or nothing."""
+    reason = _refused.get(room, {}).get(name)
+    return "" if reason is None else f": {reason}"
 
 
 def homes_in(room: str) -> Mapping[str, str]:
@@ -35,7 +47,7 @@ def name_in(room: str, name: str) -> Any:
     """Return the object of a name, and keep it in the room; raises AttributeError for an unknown name."""
     home = homes_in(room).get(name)
     if home is None:
-        raise AttributeError(f"module '{room}' has no attribute '{name}'")
+        raise AttributeError(f"module '{room}' has no attribute '{name}'{reason_of(room, name)}")
     module, _, attribute = home.partition(":")
     value = import_module(module)
     if attribute:

@@ -15,6 +15,9 @@ from .language.externs import call_packed as call_packed
 from .language.externs import extern as extern
 from .language.externs import register_func as register_func
 from .language.hybrid import HybridOp as HybridOp
+from .language.intrinsics import call_intrin as call_intrin
+from .language.intrinsics import call_llvm_intrin as call_llvm_intrin
+from .language.intrinsics import call_llvm_pure_intrin as call_llvm_pure_intrin
 from .language.locations import located as located
 from .language.math import abs as abs
 from .language.math import add as add

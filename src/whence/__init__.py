@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from whence.support.module_names import FurtherNames
-from whence.support.rooms import add_names, homes_in, name_in
+from whence.support.rooms import add_names, homes_in, name_in, refuse_names
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
 add_names("whence.support", {"FrontendTestModule": "whence.runtime.program.library:FrontendTestModule"})
@@ -43,6 +43,19 @@ add_names(
         "profiler_vm": "whence.relay.profiler_vm",
         "vm": "whence.relay.vm",
     },
+)
+refuse_names(
+    "whence",
+    {"relax": "models are modules of relay, with sizes and control flow, and kernels are scheduled in te or on loops"},
+)
+refuse_names(
+    "whence.contrib",
+    {"msc": "models of other frameworks are read by relay.frontend, and parts go to other compilers by their patterns"},
+)
+refuse_names("whence.relay", {"TempExpr": "rewriters return expressions, so that none of them is temporary"})
+refuse_names(
+    "whence.ir",
+    {"ExternFunc": "functions from outside are called by te.call_extern and te.call_packed, or lower an operator"},
 )
 
 _ROOMS = {

@@ -39,6 +39,7 @@ from .expr import (
 )
 from .extents import Sizes, size_in, size_of
 from .index_forms import IndexForms
+from .intrinsics import lowered_intrinsic
 from .lanes import Let
 from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
 from .tensor import Tensor, tensor_of
@@ -252,6 +253,8 @@ class ScalarEmitter(IndexForms):
                     fail(f"'{self.stage}': expected scalars, got {expr}; vectorize a loop")
                 parts = [self.value(part, guarded) for part in expr.parts]
                 return self._add(kind.create(operands=parts, result_types=[scalar_type(expr.dtype)]))
+            case (Call() | CallExtern()) as call if (lowered := lowered_intrinsic(call)) is not None:
+                return self.value(lowered, guarded)
             case Call():
                 a = self.value(expr.a, guarded)
                 if expr.name == "likely":

@@ -372,3 +372,51 @@ def test_operators_of_topi() -> None:
     e = np.exp(a - a.max(1, keepdims=True))
     np.testing.assert_allclose(value(topi.nn.softmax(A)), e / e.sum(1, keepdims=True), rtol=1e-5)
     np.testing.assert_allclose(value(topi.nn.softmax(topi.tanh(A) * 2)).sum(1), np.ones(6), rtol=1e-5)
+
+
+def test_rules_for_intrinsics() -> None:
+    """Functions are lowered by rules of one's own: those that there are, and a new one."""
+    A = te.placeholder((16,), name="A")
+    a = np.abs(floats(16)) + 0.5
+
+    def value(function: Any) -> Any:
+        B = te.compute((16,), lambda i: function(A[i]), name="B")
+        return tvm.build(te.create_schedule(B.op), [A, B])(a)
+
+    def by_name(op: Any) -> Any:
+        assert isinstance(op, tvm.tir.Call)
+        if op.dtype == "float32":
+            return tvm.tir.call_pure_extern("float32", f"{op.op.name[4:].replace('my', '')}f", op.args[0])
+        return op
+
+    np.testing.assert_allclose(value(lambda x: tvm.tir.call_intrin(x.dtype, "tir.exp", x)), np.exp(a), rtol=3e-6)
+    doubled: list[Any] = []
+
+    def twice(op: Any) -> Any:
+        doubled.append(op.op.name)
+        return tvm.tir.call_llvm_pure_intrin("float32", "llvm.sqrt", tvm.tir.const(1, "uint32"), op.args[0]) * 2.0
+
+    tvm.ir.register_intrin_lowering("tir.exp", target="llvm", f=twice, level=99)
+    tvm.ir.register_intrin_lowering("tir.exp", target="llvm", f=by_name, level=9)
+    try:
+        np.testing.assert_allclose(value(te.exp), np.sqrt(a) * 2, rtol=3e-6)
+    finally:
+        tvm.ir.remove_intrin_lowering("tir.exp")
+    assert doubled == ["tir.exp"]
+    np.testing.assert_allclose(value(te.exp), np.exp(a), rtol=3e-6)
+
+    def mylog(x: Any) -> Any:
+        return tvm.tir.call_intrin(x.dtype, "tir.mylog", x)
+
+    tvm.ir.register_op_attr("tir.mylog", "TCallEffectKind", tvm.tir.CallEffectKind.Pure)
+    with pytest.raises(WhenceError, match=r"tir\.mylog: expected a rule of register_intrin_lowering, got none"):
+        value(mylog)
+    tvm.ir.register_intrin_lowering("tir.mylog", target="llvm", f=by_name, level=99)
+    try:
+        np.testing.assert_allclose(value(mylog), np.log(a), rtol=3e-6)
+        with pytest.raises(WhenceError, match=r"tir\.mylog: .* got one that returns the call"):
+            value(lambda x: mylog(x.astype("float64")).astype("float32"))
+    finally:
+        tvm.ir.remove_intrin_lowering("tir.mylog")
+    with pytest.raises(WhenceError, match="register_intrin_lowering: expected a target among llvm, default, cpu, got"):
+        tvm.ir.register_intrin_lowering("tir.exp", target="cuda", f=by_name)

@@ -155,6 +155,7 @@ _WITHOUT: dict[str, str] = {
     "PlanDevices": "all runs on one CPU, so that no device is there to be chosen",
     "FlexibleShapeDispatch": "one program serves all sizes that are named or left open, without a branch for each",
     "ManifestLifetimes": "the executors plan memory themselves",
+    "MetaScheduleApplyDatabase": "records are applied in the scope of autotvm.apply_history_best",
     "Conv2dToSparse": _SPARSE,
     "Conv2dToSparse2": _SPARSE,
     "DenseToSparse": _SPARSE,

@@ -33,7 +33,7 @@ _OURS = {
 }
 """The prefix of a name of TVM's -> the module with what it does."""
 _NAMED = {
-    "target.build.llvm": "whence:build",
+    "target.build.llvm": "whence.driver.build_module:build_for",
     "node.StructuralEqual": "whence.ir:structural_equal",
     "node.StructuralHash": "whence.ir:structural_hash",
     "node.GetFirstStructuralMismatch": "whence.ir:get_first_structural_mismatch",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -152,3 +152,10 @@ def build(
     if not functions:
         raise PipelineError("build: expected a module with kernels, got none; relay.build compiles functions of relay")
     return FunctionTable(functions) if len(functions) > 1 else next(iter(functions.values()))
+
+
+def build_for(
+    inputs: Schedule | PrimFunc | PrimFuncOp | IRModule, target: str | Target | None = None
+) -> Function | FunctionTable:
+    """Compile for a target, as TVM's `target.build.llvm` does; without one for this machine. Errors as `build`."""
+    return build(cast(Any, inputs), target=target or "native")

@@ -40,6 +40,7 @@ from whence.relay.ty import TypeRelation as TypeRelation
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import is_type
 from whence.runtime.object_path import ObjectPath
+from whence.support.rooms import reason_of
 from whence.syntax.relay.affine_types import TensorAffineType as TensorAffineType
 from whence.syntax.relay.affine_types import TupleAffineType as TupleAffineType
 from whence.syntax.relay.attrs import Attrs as Attrs
@@ -55,6 +56,8 @@ from whence.syntax.relay.op_attrs import register_op_attr as register_op_attr
 from whence.syntax.relay.operators import operator_named
 from whence.syntax.relay.type_view import TypeView
 from whence.te.language.expr import Expr as ScalarExpr
+from whence.te.language.intrinsics import register_intrin_lowering as register_intrin_lowering
+from whence.te.language.intrinsics import remove_intrin_lowering as remove_intrin_lowering
 from whence.tir.expressions import StringImm
 from whence.tir.kinds import KINDS
 from whence.tir.structure import COMPARED as STRUCTURED
@@ -62,6 +65,9 @@ from whence.tir.structure import first_mismatch, structure_hash
 
 PrimExpr = ScalarExpr
 RelayExpr = Expr
+BaseExpr = (PrimExpr, RelayExpr)
+"""Expressions of numbers, and those of relay, for `isinstance`."""
+BaseTensorType = TensorType
 BaseFunc = Function
 Type = TypeView
 _MODULES = ("base", "diagnostics", "instrument", "memory_pools", "op", "supply", "transform")
@@ -72,7 +78,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"whence.{name}" if name == "transform" else f"whence.ir.{name}")
     if name in ("IntImm", "FloatImm"):
         return KINDS[name]
-    raise AttributeError(f"module 'whence.ir' has no attribute '{name}'")
+    raise AttributeError(f"module 'whence.ir' has no attribute '{name}'{reason_of(__name__, name)}")
 
 
 _COMPARED = (Expr, IRModule, Program)

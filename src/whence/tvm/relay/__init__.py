@@ -12,7 +12,7 @@ from whence.relay.builders import builder
 from whence.relay.composed import COMPOSED
 from whence.relay.namespaces import NAMESPACES
 from whence.support.errors import FrontendError
-from whence.support.rooms import homes_in, name_in
+from whence.support.rooms import homes_in, name_in, reason_of
 
 
 def __getattr__(name: str) -> typing.Any:
@@ -24,4 +24,4 @@ def __getattr__(name: str) -> typing.Any:
     try:
         return builder(name)
     except FrontendError:
-        raise AttributeError(f"module 'whence.relay' has no attribute '{name}'") from None
+        raise AttributeError(f"module 'whence.relay' has no attribute '{name}'{reason_of(__name__, name)}") from None

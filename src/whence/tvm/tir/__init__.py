@@ -24,6 +24,8 @@ from whence.te.language.blocks import BufferRegion as BufferRegion
 from whence.te.language.blocks import MatchBufferRegion as MatchBufferRegion
 from whence.te.language.expr import Expr as Expr
 from whence.te.language.expr import Range as Range
+from whence.te.language.externs import call_packed as call_packed
+from whence.te.language.intrinsics import CallEffectKind as CallEffectKind
 from whence.te.language.math import FUNCTIONS
 from whence.te.language.statements import Allocate as Allocate
 from whence.te.language.statements import AssertStmt as AssertStmt
@@ -42,10 +44,12 @@ from whence.tir.expressions import StringImm as StringImm
 from whence.tir.function import PrimFunc as PrimFunc
 from whence.tir.kinds import KINDS
 
+call_cpacked = call_packed_lowered = call_cpacked_lowered = call_packed
+"""A call of a registered function is one, however TVM lowers it."""
 _MODULES = ("analysis", "ir_builder", "schedule", "stmt_functor", "transform")
 PrimExpr = Expr
 _RENAMED = {"min": "minimum", "max": "maximum"}
-_SHARED = tuple(f"whence.te.language.{name}" for name in ("math", "reducers", "externs"))
+_SHARED = tuple(f"whence.te.language.{name}" for name in ("math", "reducers", "externs", "intrinsics"))
 """The modules of te whose names are tir's, too: functions of expressions."""
 
 

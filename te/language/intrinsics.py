@@ -1,0 +1,138 @@
+"""Intrinsics by TVM's names, `tir.exp`, and the rules of users by which they become other expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple, TypeAlias
+
+from ...support.dtypes import check_dtype, fail, is_float
+from . import math
+from .expr import Call, CallExtern, Expr, ExprLike, convert
+
+Rule: TypeAlias = Callable[[Any], Any]
+"""Makes of a call, which has `op.name`, `args` and `dtype`, an expression; or returns the call."""
+
+_PREFIX = "tir."
+_MANY = ("atan2", "copysign", "fma", "fmod", "hypot", "if_then_else", "ldexp", "likely", "nextafter", "power")
+"""Functions of te, beside those of one number, that are intrinsics."""
+_KNOWN: dict[str, Callable[..., Any]] = {
+    **math.FUNCTIONS,
+    **{name: getattr(math, name) for name in _MANY},
+    "fabs": math.abs,
+    "pow": math.power,
+}
+_TARGETS = ("llvm", "default", "cpu")
+_rules: dict[str, tuple[int, Rule]] = {}
+"""Name -> the rule of the highest level."""
+
+
+class CallEffectKind(IntEnum):
+    """The effects of calls, by TVM's names; calls in expressions have none here, whatever is declared of them."""
+
+    ExprAnnotation = 0
+    Pure = 1
+    ReadState = 2
+    UpdateState = 3
+    Opaque = UpdateState
+    SpecialCallArg = 4
+    EmbedInfo = 5
+    ControlJump = 6
+
+
+class Intrinsic(NamedTuple):
+    """The operator of a call."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CallIntrin(CallExtern):
+    """A call as rules see it; `callee` is the intrinsic's name, with its prefix, which no C function has."""
+
+    @property
+    def op(self) -> Intrinsic:
+        return Intrinsic(self.callee)
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+
+def register_intrin_lowering(op_name: str, target: str, *, f: Rule | None = None, level: int = 10) -> Any:
+    """Register the rule by which calls of an intrinsic are lowered; without `f` this is a decorator.
+
+    op_name: as in TVM, `tir.exp`, or a name of your own, which `call_intrin` takes. level: of several rules the
+    highest level is used, and of one level the last. Raises ScheduleError for a target that is not this machine's.
+    """
+    if target not in _TARGETS:
+        fail(f"register_intrin_lowering: expected a target among {', '.join(_TARGETS)}, got {target}")
+
+    def register(rule: Rule) -> Rule:
+        if op_name not in _rules or _rules[op_name][0] <= level:
+            _rules[op_name] = level, rule
+        return rule
+
+    return register if f is None else register(f)
+
+
+def remove_intrin_lowering(op_name: str) -> None:
+    """Remove the rule of an intrinsic, if there is one."""
+    _rules.pop(op_name, None)
+
+
+def lowered_intrinsic(expr: Call | CallExtern) -> Expr | None:
+    """Return the expression that a rule makes of a call; None without a rule, and where the rule returns the call.
+
+    Raises ScheduleError for an intrinsic that only a rule can lower.
+    """
+    if isinstance(expr, Call):
+        call = CallIntrin(expr.dtype, f"{_PREFIX}{expr.name}", (expr.a,))
+    elif expr.callee.startswith(_PREFIX):
+        call = CallIntrin(expr.dtype, expr.callee, expr.arguments)
+    else:
+        return None
+    _, rule = _rules.get(call.callee, (0, None))
+    result = call if rule is None else rule(call)
+    if result is not call:
+        return convert(result)
+    if isinstance(expr, CallExtern):
+        actual = "none" if rule is None else "one that returns the call"
+        fail(f"{call.callee}: expected a rule of register_intrin_lowering, got {actual}")
+    return None
+
+
+def call_intrin(dtype: str, func_name: str, *args: ExprLike, span: object = None) -> Any:
+    """The call of an intrinsic by TVM's name: te's function of that name, or one that a rule will lower.
+
+    Raises ScheduleError for a dtype that te's function does not return.
+    """
+    del span
+    name = func_name.removeprefix(_PREFIX)
+    if name in _KNOWN:
+        result = _KNOWN[name](*args)
+        if result.dtype != dtype:
+            fail(f"call_intrin: expected {result.dtype} as {func_name} returns, got {dtype}")
+        return result
+    return CallExtern(check_dtype(dtype, "call_intrin"), f"{_PREFIX}{name}", tuple(map(convert, args)))
+
+
+def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike, span: object = None) -> Expr:
+    """The call of a function of LLVM's without side effects, `llvm.fabs`, whose type suffix follows from the dtype.
+
+    args: TVM's number of arguments that decide the overload, a constant of uint32, may be the first, and is not used.
+    """
+    del span
+    values = [convert(arg) for arg in args]
+    if values and values[0].dtype == "uint32" and len(values) > 1:
+        del values[0]
+    kind = check_dtype(dtype, "call_llvm_pure_intrin")
+    bits = "".join(filter(str.isdigit, kind))
+    suffix = f"{'f' if is_float(kind) else 'i'}{bits}"
+    callee = name if name.endswith(f".{suffix}") else f"{name}.{suffix}"
+    return CallExtern(kind, callee, tuple(values))
+
+
+call_llvm_intrin = call_llvm_pure_intrin
+"""As `call_llvm_pure_intrin`: values are computed where they are used."""
