@@ -138,14 +138,14 @@ class Blocks(Statements):
             self.source.refuse(call, f"expected T.axis.{kind}(extent, value), got {len(args) + len(named)} arguments")
         if not isinstance(target, ast.Name):
             self.source.refuse(target, "expected a name of a variable")
-        self._variable(target, AXES[kind], self._domain(args[0]), self.expr(args[1]), head)
+        self._variable(target, AXES[kind], self._domain(args[0]), self.whole(self.value(args[1]), args[1]), head)
 
     def _domain(self, node: ast.expr) -> Range:
         value = self.value(node)
         ends = listed(value) or [0, value]
         if len(ends) != 2:
             self.source.refuse(node, f"expected an extent or the pair of its ends, got {len(ends)} numbers")
-        low, high = (end if isinstance(end, int) else self.number(end, node) for end in ends)
+        low, high = (end if isinstance(end, int) else self.whole(end, node) for end in ends)
         return IterVar((low, high), "", 0).dom
 
     def _remapped(self, target: ast.expr, call: ast.Call, args: Sequence[ast.expr], head: _Head) -> None:

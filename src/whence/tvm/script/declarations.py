@@ -18,6 +18,7 @@ from whence.support.dtypes import INT, NAMES
 from whence.te.language.blocks import MatchBufferRegion
 from whence.te.language.expr import Const, Expr, Range, SizeVar, Var, convert
 from whence.te.language.statements import Allocate, Buffer, BufferStore, DeclBuffer, SeqStmt, Stmt
+from whence.tir.script_text import packed
 
 _SCOPES = {"global": "global", "local": "local", "": "global"}
 _PARAMETERS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type")
@@ -179,7 +180,7 @@ class Declarations(Expressions):
         self.names[name] = view
         start: list[Expr] = [convert(0) for _ in source.shape]
         start[-1:] = [buffer.elem_offset] if source.shape else []
-        strides = list(buffer.strides) or _packed(buffer.shape)
+        strides = list(buffer.strides) or packed(buffer.shape)
         return [partial(DeclBuffer, view, source, start, strides)]
 
     def _constants(self, name: str, call: ast.Call) -> list[Stmt | Callable[[Stmt], Stmt]]:
@@ -212,13 +213,3 @@ def _is_none(node: ast.expr) -> bool:
 
 def _is_zero(value: Any) -> bool:
     return isinstance(value, Const) and value.value == 0
-
-
-def _packed(shape: Any) -> list[Any]:
-    """The strides of elements that lie close together."""
-    strides: list[Any] = []
-    step: Any = 1
-    for extent in reversed(shape):
-        strides.insert(0, step)
-        step = step * extent
-    return strides

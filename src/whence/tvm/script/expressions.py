@@ -12,7 +12,7 @@ import whence.script.vectors as vectors
 from whence.script.names import NUMBERS, PLAIN, Names, described, listed, syntax
 from whence.script.source import Mistake
 from whence.script.words import CALLS, SPECIAL
-from whence.support.dtypes import BOOL, NAMES, is_float
+from whence.support.dtypes import BOOL, NAMES, element_of, is_float
 from whence.support.names import did_you_mean
 from whence.te.language.blocks import BufferRegion
 from whence.te.language.expr import (
@@ -79,6 +79,13 @@ class Expressions(Names):
             self.source.refuse(node, f"expected a number, got {described(value)}")
         with self.source.judged(node):
             return convert(value)
+
+    def whole(self, value: Any, node: ast.AST) -> Expr:
+        """A value as an expression of whole numbers."""
+        number = self.number(value, node)
+        if is_float(element_of(number.dtype)) or number.dtype == "handle":
+            self.source.refuse(node, f"expected a whole number, got {number.dtype}")
+        return number
 
     def text(self, node: ast.expr, what: str) -> str:
         """The string that a node is."""
@@ -257,10 +264,11 @@ class Expressions(Names):
     def _index(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Slice):
             value = self.value(node)
-            return value if isinstance(value, vectors.Lanes) else self.number(value, node)
+            return value if vectors.is_vector(value) else self.whole(value, node)
         if node.step is not None:
             self.source.refuse(node, "expected a slice of neighbours, got one with a step; T.Ramp has one")
-        return slice(*(None if end is None else self.expr(end) for end in (node.lower, node.upper)))
+        ends = (node.lower, node.upper)
+        return slice(*(None if end is None else self.whole(self.value(end), end) for end in ends))
 
     def _region(self, buffer: Buffer, indices: list[Any]) -> BufferRegion:
         ranges: list[Range] = []

@@ -55,6 +55,8 @@ class Names:
             self.source.refuse(node, f"expected a kernel of a CPU, got T.{name}, which means threads or units of a GPU")
         if name not in WORDS and not is_dtype(name):
             self.source.refuse(node, f"expected a word of T, got T.{name}{did_you_mean(name, WORDS)}")
+        if len(parts) > 1 and name != "axis":
+            self.source.refuse(node, f"expected T.{name}, got T.{'.'.join(parts)}")
         return ".".join(parts)
 
     def _letter(self, name: str) -> str:

@@ -169,7 +169,7 @@ class Statements(Declarations):
         value = self.value(node)
         if isinstance(value, float) or vectors.is_vector(value):
             self.source.refuse(node, f"expected a whole number, got {value}")
-        return value if isinstance(value, int) else self.number(value, node)
+        return value if isinstance(value, int) else self.whole(value, node)
 
     def _branch(self, node: ast.If) -> Stmt:
         try:

@@ -5,6 +5,7 @@ The inverse of `tir/script_vectors.py`, by whose tables the operators and intrin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ from whence.te.language.walks import children
 from whence.tir.script_vectors import LLVM, REDUCTIONS
 
 _INDEX = IndexType()
+_LANES = re.compile(r"(\w+)x(\d{1,4})")
 _ROUNDED = frozenset(
     (
         *(kind for kind in FLOATS.values() if kind is not None),
@@ -73,7 +75,8 @@ class Lanes:
 
 def is_dtype(name: str) -> bool:
     """Return whether a name is that of a dtype, of vectors included."""
-    return element_of(name) in NAMES and (name in NAMES or lanes_of(name) > 1)
+    matched = _LANES.fullmatch(name)
+    return name in NAMES or (matched is not None and matched[1] in NAMES and 2 <= int(matched[2]) <= 4096)
 
 
 def is_vector(value: Any) -> bool:
@@ -464,5 +467,5 @@ def _reduced(dtype: str, name: str, operands: Sequence[Expr]) -> Expr:
     if name not in kinds or not operands:
         fail(f"expected a reduction among {', '.join(sorted(kinds))}, got {name}")
     *start, lanes = operands
-    kind = CombiningKindAttr(CombiningKindFlag(kinds[name]))  # pyright: ignore[reportCallIssue]
+    kind = typed(Any, CombiningKindAttr)(CombiningKindFlag(kinds[name]))
     return joint(vector.ReductionOp, dtype, lanes, *start, kind=kind, fastmath=arith.FastMathFlagsAttr("none"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.tir import PrimFuncOp, prim_funcs
 from whence.provenance.span import SequentialSpan, Span
@@ -106,7 +107,10 @@ class PrimFunc:
                 self._op = emit(name, self.buffers, self.body, like.outputs.value.data, like.size_names)
                 self._op.location = like.location
             self._op.attributes.update(_held(self.attrs))
-            self._op.verify()
+            try:
+                self._op.verify()
+            except VerifyException as error:
+                fail(f"tir.PrimFunc: expected statements that make legal ops, got {' '.join(str(error).split())}")
         return self._op
 
     @property

@@ -27,6 +27,7 @@ from whence.te.language.expr import (
     Read,
     Select,
     Var,
+    convert,
 )
 from whence.te.language.statements import (
     Allocate,
@@ -101,6 +102,10 @@ class _Printer:
         self.named: dict[int, str] = {}
         """Values of the statement that is written that have a name."""
         self.sizes: list[str] = []
+        self.numbers: dict[str, tuple[str, str]] = {}
+        """The parameters that are whole numbers, by the names of their sizes, and their dtypes."""
+        self.strides: dict[int, list[Any]] = {}
+        """The strides of views, by the ids of their buffers."""
         self.loops: dict[int, Expr] = {}
         """The extents of loops from 0 on, by the ids of their variables."""
         self._held: list[object] = []
@@ -150,10 +155,12 @@ class _Printer:
         heads = [f"{each}: {self.declared(buffer)}" for each, buffer in zip(names, buffers, strict=True)]
         if not plain:
             handles = [self.fresh(f"{each}_handle") for each in names]
-            spelled_sizes = {size: self.fresh(size) for size in parameters}
-            heads = [f"{each}: T.handle" for each in handles] + [f"{size}: T.int64" for size in spelled_sizes.values()]
-            self.sizes = [spelled_sizes.get(size) or self.name(variables[size], size) for size in sizes]
-        self.line(f"def {self.fresh(name)}({', '.join(heads)}):")
+            self.numbers = {size: (self.fresh(size), "int64") for size in parameters}
+            heads = [f"{each}: T.handle" for each in handles]
+            self.sizes = [
+                self.numbers[size][0] if size in self.numbers else self.name(variables[size], size) for size in sizes
+            ]
+        signature, own = len(self.lines), self.fresh(name)
         self.depth += 1
         notes = ", ".join(f"{key!r}: {_note(value)}" for key, value in {"global_symbol": name, **attrs}.items())
         self.line(f"T.func_attr({{{notes}}})")
@@ -165,6 +172,8 @@ class _Printer:
         before = len(self.lines)
         self.statement(body)
         self.views_at(before, buffers)
+        heads += [f"{number}: T.{dtype}" for number, dtype in self.numbers.values()]
+        self.lines.insert(signature, f"def {own}({', '.join(heads)}):")
         return "\n".join(self.lines)
 
     def declared(self, buffer: Buffer) -> str:
@@ -312,7 +321,22 @@ class _Printer:
         return None
 
     def _declared_view(self, stmt: DeclBuffer) -> None:
-        fail(f"script: expected no view of part of a buffer, got '{stmt.buffer.name}' of '{stmt.source.name}'")
+        buffer, source = stmt.buffer, stmt.source
+        outer = self.strides.get(id(source)) or packed(source.shape)
+        rank = len(buffer.shape)
+        strides = outer[len(outer) - rank :] if stmt.strides is None else list(stmt.strides)
+        self.strides[id(buffer)] = strides
+        offset: Any = 0
+        for index, stride in zip(stmt.indices, outer, strict=True):
+            offset = offset + index * stride
+        words = [self.shape(buffer), repr(buffer.dtype), f"data={self.buffer(source)}.data"]
+        texts, plain = ([self.expr(convert(step)) for step in steps] for steps in (strides, packed(buffer.shape)))
+        if texts != plain:
+            words.append(f"strides=({', '.join(texts)}{',' if rank == 1 else ''})")
+        if (start := self.expr(convert(offset))) != "0":
+            words.append(f"elem_offset={start}")
+        scope = [] if buffer.scope() == "global" else [f"scope={buffer.scope()!r}"]
+        self.line(f"{self.buffer(buffer)} = T.decl_buffer({', '.join([*words, *scope])})")
 
     def _annotation(self, dtype: str) -> str:
         """The type of a name, where TVM reads its own text of it."""
@@ -366,6 +390,10 @@ class _Printer:
         match node:
             case Var() if id(node) in self._buffers:
                 return f"{self.buffer(self._buffers[id(node)])}.data", ATOM
+            case Var() if id(node) not in self.names and node.name in self.numbers:
+                text, _ = self.numbers[node.name]
+                self.numbers[node.name] = (text, node.dtype)
+                return text, ATOM
             case Var() | Axis():
                 return self.name(node, node.name), ATOM
             case Read():
@@ -408,6 +436,16 @@ class _Printer:
 def _sizes(buffers: Iterable[Buffer]) -> dict[str, Var]:
     """The variables that are alone the extent of a dimension, by name."""
     return {extent.name: extent for buffer in buffers for extent in buffer.shape if isinstance(extent, Var)}
+
+
+def packed(shape: Sequence[Any]) -> list[Any]:
+    """Return the strides of elements that lie close together."""
+    strides: list[Any] = []
+    step: Any = 1
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step = step * extent
+    return strides
 
 
 def _note(value: object) -> str:
