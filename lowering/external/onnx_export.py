@@ -7,24 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import chain, count
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.transform import StridedSliceOp, TakeOp
 from ...provenance.diagnostics import fail
 from ...provenance.span import layer_names
 from ...support.dtypes import Array, limits
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto, TensorProto
+    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 OPSET = 17
-_IR_VERSION = 8
+_IR_VERSION = 10
+"""The first with metadata of nodes."""
+LAYERS = "whence.layers"
+"""The key of a node's metadata that names the layers which it serves."""
 
 
 @dataclass
@@ -36,13 +42,20 @@ class Graph:
     names: dict[SSAValue, str] = field(default_factory=lambda: dict[SSAValue, str]())
     layers: str = ""
     """The layers of the current operator."""
+    taken: set[str] = field(default_factory=lambda: set[str]())
+
+    def unique(self, wanted: str) -> str:
+        """A name that no other value has, the wanted one if that is free."""
+        name = next(name for name in chain([wanted], (f"{wanted}_{k}" for k in count())) if name not in self.taken)
+        self.taken.add(name)
+        return name
 
     def constant(self, array: Array) -> str:
         """The name of a constant."""
         from onnx import numpy_helper
 
-        name = f"c{len(self.initializers)}"
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        name = self.unique(f"c{len(self.initializers)}")
+        self.initializers.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
 
     def shape(self, extents: Sequence[int]) -> str:
@@ -54,8 +67,9 @@ class Graph:
         from onnx import helper
 
         number = len(self.nodes)
-        name = f"v{number}"
-        new = helper.make_node(kind, list(inputs), [name], name=f"{kind}_{number}", doc_string=self.layers)
+        name = self.unique(f"v{number}")
+        new = helper.make_node(kind, list(inputs), [name], name=f"{kind}_{number}")
+        new.metadata_props.add(key=LAYERS, value=self.layers)
         new.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
         self.nodes.append(new)
         return name
@@ -213,6 +227,94 @@ def _of_last_axis(op: Operator) -> bool:
     return sig.int("axis") in (-1, len(sig.shape(0)) - 1) and sig.get("center") and sig.get("scale")
 
 
+def _taken(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    """Gather refuses indices that are outside, which take brings into range."""
+    place, extents = TakeOp.place(op.signature), shape_of(op.operands[0])
+    data, indices = inputs
+    if place is None:
+        data = graph.node("Reshape", [data, graph.shape([-1])])
+    axis, extent = (0, prod(extents)) if place is None else (place[0], extents[place[0]])
+    dtype = numpy_dtype(element_of(op.operands[1]))
+    match op.signature.str("mode"):
+        case "clip":
+            bounds = [graph.constant(np.array(bound, dtype)) for bound in (0, extent - 1)]
+            indices = graph.node("Clip", [indices, *bounds])
+        case "wrap":
+            indices = graph.node("Mod", [indices, graph.constant(np.array(extent, dtype))])
+        case _:
+            pass
+    return graph.node("Gather", [data, indices], axis=axis)
+
+
+def _takes(op: Operator) -> bool:
+    """Return whether no dimension of the indices is one of the data, and data and indices have dtypes of ONNX's."""
+    place = TakeOp.place(op.signature)
+    data, indices = (dtype_name(element_of(value)) for value in op.operands)
+    return (place is None or place[1] == 0) and data in _ORDERED | {"bool"} and indices in ("int32", "int64")
+
+
+def _sliced(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    spans = StridedSliceOp.ranges(op.signature)
+    extents = shape_of(op.operands[0])
+    # An end before the first element counts from the end, unless it lies before all.
+    ends = [indices.stop if indices.stop >= 0 else -extent - 1 for indices, extent in zip(spans, extents, strict=True)]
+    lists = ([one.start for one in spans], ends, list(range(len(spans))), [one.step for one in spans])
+    return graph.node("Slice", [inputs[0], *map(graph.shape, lists)])
+
+
+def _padded(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    sig = op.signature
+    width, mode = sig.ints("pad_width"), sig.str("pad_mode")
+    pads = graph.shape([*width[::2], *width[1::2]])
+    values = [graph.node("Reshape", [inputs[1], graph.shape([])])] if mode == "constant" else []
+    return graph.node("Pad", [inputs[0], pads, *values], mode=mode)
+
+
+def _pads_alike(op: Operator) -> bool:
+    """Return whether ONNX has the mode, and no reflection is of one."""
+    sig = op.signature
+    width, extents = sig.ints("pad_width"), shape_of(op.operands[0])
+    sides = zip(width[::2], width[1::2], extents, strict=True)
+    inside = all(max(before, after) < extent for before, after, extent in sides)
+    return sig.str("pad_mode") in ("constant", "edge") or (sig.str("pad_mode") == "reflect" and inside)
+
+
+def _conv_transpose(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    strides, dilations, more = _steps(op)
+    lists = {"strides": strides, "dilations": dilations, "output_padding": more}
+    return graph.node("ConvTranspose", inputs, pads=_pads(op), group=op.signature.int("groups"), **lists)
+
+
+def _steps(op: Operator) -> list[list[int]]:
+    """Strides, dilations and output paddings, of each axis of an image."""
+    rank = len(shape_of(op.operands[0])) - 2
+    lists = [op.signature.ints(name) for name in ("strides", "dilation", "output_padding")]
+    return [[*numbers] * (rank if len(numbers) == 1 else 1) for numbers in lists]
+
+
+def _transposes(op: Operator) -> bool:
+    """Return whether channels are first, and no output padding is as long as a step, as onnxruntime requires."""
+    spatial = "DHW"[-(len(shape_of(op.operands[0])) - 2) :]
+    sig = op.signature
+    layouts = sig.str("data_layout") == f"NC{spatial}" and sig.str("out_layout") in ("", f"NC{spatial}")
+    kernels = sig.str("kernel_layout") in (f"IO{spatial}", f"OI{spatial}")
+    return layouts and kernels and all(more < max(steps) for *steps, more in zip(*_steps(op), strict=True))
+
+
+def _instance_norm(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    return graph.node("InstanceNormalization", inputs, epsilon=op.signature.get("epsilon"))
+
+
+def _of_channels(op: Operator) -> bool:
+    sig = op.signature
+    return sig.int("axis") == 1 and len(sig.shape(0)) > 2 and sig.get("center") and sig.get("scale")
+
+
+def _blocks(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
+    sig = op.signature
+    return graph.node("DepthToSpace", inputs, blocksize=sig.int("block_size"), mode=sig.str("mode"))
+
+
 _UNARY = {
     **{"abs": "Abs", "ceil": "Ceil", "cos": "Cos", "erf": "Erf", "exp": "Exp", "floor": "Floor", "log": "Log"},
     **{"negative": "Neg", "nn.relu": "Relu", "sigmoid": "Sigmoid", "sin": "Sin", "sqrt": "Sqrt", "tanh": "Tanh"},
@@ -266,6 +368,13 @@ EXPORTED: Mapping[str, tuple[Emit, Holds]] = {
     "nn.matmul": (_matmul, _anything),
     "nn.softmax": (_plain("Softmax", "axis"), _anything),
     "transpose": (_transposed, _anything),
+    "copy": (_plain("Identity"), _anything),
+    "take": (_taken, _takes),
+    "strided_slice": (_sliced, _anything),
+    "nn.pad": (_padded, _pads_alike),
+    **{f"nn.conv{rank}d_transpose": (_conv_transpose, _transposes) for rank in (1, 2, 3)},
+    "nn.instance_norm": (_instance_norm, _of_channels),
+    "nn.depth_to_space": (_blocks, lambda op: op.signature.str("layout") == "NCHW"),
 }
 """Operator -> how it becomes nodes, and whether an op of the kind can."""
 
@@ -279,7 +388,10 @@ _SINGLE = {
     *(f"nn.global_{kind}_pool2d" for kind in ("avg", "max")),
 }
 """Operators that onnxruntime has no code on doubles for."""
-_MOVING = {"reshape", "squeeze", "expand_dims", "nn.batch_flatten", "broadcast_to", "concatenate", "transpose"}
+_MOVING = {
+    *("reshape", "squeeze", "expand_dims", "nn.batch_flatten", "broadcast_to", "concatenate", "transpose"),
+    *("copy", "strided_slice"),
+}
 DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(_SINGLE, _HALVES),
     **dict.fromkeys(_MOVING, _ORDERED | {"bool"}),
@@ -287,9 +399,12 @@ DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("add", "subtract", "multiply", "nn.bias_add", "sum", "nn.batch_matmul", "nn.matmul"), _WIDE),
     **dict.fromkeys(("negative", "nn.relu"), _FLOATS | {"int32"}),
     **{f"nn.max_pool{rank}d": _FLOATS | {"int8", "uint8"} for rank in (1, 2, 3)},
+    **{f"nn.conv{rank}d_transpose": frozenset({"float32"}) for rank in (1, 2, 3)},
+    **{"nn.instance_norm": frozenset({"float32"}), "nn.depth_to_space": frozenset({"float32", "float64"})},
+    "nn.pad": _WIDE,
 }
 """Operator -> the dtypes that onnxruntime has it on, if these are not all floats."""
-_CONVERTING = {"cast", *_COMPARISONS, "where"}
+_CONVERTING = {"cast", *_COMPARISONS, "where", "take"}
 """Operators whose operands and results may be of several dtypes."""
 
 
@@ -306,36 +421,41 @@ def exports(op: Operator) -> bool:
     return len(dtypes) == 1 and dtypes <= DTYPES.get(name, _FLOATS) and row[1](op)
 
 
-def export(module: ModuleOp) -> ModelProto:
-    """The ONNX model of `@main` of a module, calls of other functions included; inputs are `x0`, .., outputs `y0`, ..
+def export(module: ModuleOp, name: str | None = None) -> ModelProto:
+    """The ONNX model of `@main` of a module, calls of other functions included.
 
-    Nodes have the layers that they serve as `doc_string`. Raises VerifyException for an op that ONNX does not have.
+    name: of the model, whose inputs and outputs have the names of the function's then; without it, inputs are `x0`, ..,
+    outputs `y0`, .., as equal functions have equal models. Nodes have the layers that they serve as metadata. Raises
+    VerifyException for an op that ONNX does not have.
     """
     from onnx import helper
 
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     main, graph = functions["main"], Graph()
-    for argument in main.block.args:
-        graph.names[argument] = f"x{argument.index}"
-    results = _emit(graph, main, module, functions)
-    outputs = [f"y{number}" for number in range(len(results))]
-    for name, result in zip(outputs, results, strict=True):
-        graph.nodes.append(helper.make_node("Identity", [result], [name]))
-    onnx_graph = helper.make_graph(
-        graph.nodes,
-        "main",
-        [
-            helper.make_tensor_value_info(f"x{argument.index}", _kind(argument), shape_of(argument))
-            for argument in main.block.args
-        ],
-        [
-            helper.make_tensor_value_info(name, _kind(value), shape_of(value))
-            for name, value in zip(outputs, main.return_op.values, strict=True)
-        ],
-        graph.initializers,
+    values = main.return_op.values
+    hints = [None if name is None else argument.name_hint for argument in main.block.args]
+    inputs = [graph.unique(hint or f"x{number}") for number, hint in enumerate(hints)]
+    outputs = [graph.unique(hint) for hint in _output_names(main, named=name is not None)]
+    graph.names.update(zip(main.block.args, inputs, strict=True))
+    for output, result in zip(outputs, _emit(graph, main, module, functions), strict=True):
+        graph.nodes.append(helper.make_node("Identity", [result], [output]))
+
+    def infos(names: Sequence[str], of: Sequence[SSAValue]) -> list[ValueInfoProto]:
+        pairs = zip(names, of, strict=True)
+        return [helper.make_tensor_value_info(one, _kind(value), shape_of(value)) for one, value in pairs]
+
+    whole = helper.make_graph(
+        graph.nodes, name or "main", infos(inputs, main.block.args), infos(outputs, values), graph.initializers
     )
     opsets = [helper.make_opsetid("", OPSET)]
-    return helper.make_model(onnx_graph, opset_imports=opsets, ir_version=_IR_VERSION)
+    return helper.make_model(whole, opset_imports=opsets, ir_version=_IR_VERSION)
+
+
+def _output_names(main: FuncOp, *, named: bool) -> list[str]:
+    count = len(main.return_op.values)
+    listed = main.attributes.get("output_names") if named else None
+    names = cast("ArrayAttr[StringAttr]", listed).data if isinstance(listed, ArrayAttr) else ()
+    return [name.data for name in names] if len(names) == count else [f"y{number}" for number in range(count)]
 
 
 def _kind(value: SSAValue) -> int:

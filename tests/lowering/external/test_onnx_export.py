@@ -78,6 +78,20 @@ CASES = [
     case("max", (2, 3, 4)),
     case("min", (2, 3, 4), axis=[0]),
     case("prod", (2, 3, 4), axis=[2]),
+    case("copy", (2, 3)),
+    case("strided_slice", (4, 7, 9), begin=[1, -3], end=[3, 100], axes=[0, 2]),
+    case("strided_slice", (4, 7, 9), begin=[3, 8, -1], end=[-9, 1, 0], strides=[-1, -2, -3]),
+    case("strided_slice", (4, 7), begin=[-9, 3], end=[9, -9], strides=[2, -1]),
+    case("nn.pad", (2, 3, 4), (), pad_width=[0, 1, 2, 0, 1, 1]),
+    case("nn.pad", (2, 3, 4), (1,), pad_width=[0, 5, 2, 0, 1, 7], pad_mode="edge"),
+    case("nn.pad", (2, 3, 4), (), pad_width=[0, 1, 2, 0, 1, 3], pad_mode="reflect"),
+    case("nn.conv1d_transpose", (1, 4, 9), (4, 3, 4), strides=[3], padding=[1, 2], output_padding=[2]),
+    case("nn.conv2d_transpose", IMAGE, (4, 3, 3, 2), strides=[2, 1], padding=[1, 0, 0, 1], output_padding=[1, 0]),
+    case("nn.conv2d_transpose", IMAGE, (4, 3, 3, 3), groups=2, dilation=[2, 1], padding=[1, 1]),
+    case("nn.conv3d_transpose", (1, 2, 3, 4, 5), (2, 3, 2, 2, 2), strides=[2, 2, 2]),
+    case("nn.instance_norm", IMAGE, (4,), (4,), epsilon=0.01),
+    case("nn.depth_to_space", (2, 12, 3, 2), block_size=2),
+    case("nn.depth_to_space", (2, 12, 3, 2), block_size=2, mode="CRD"),
 ]
 
 
@@ -101,6 +115,12 @@ OTHER_DTYPES: list[tuple[Any, ...]] = [
         )
     ),
     (case("where", (2, 3), (2, 3), (1, 3)), "bool", "int64", "int64"),
+    (case("take", (5, 4), (2, 3), axis=0), "float32", "int64"),
+    (case("take", (5, 4), (2, 3), axis=-1, mode="wrap"), "int8", "int32"),
+    (case("take", (5, 4), (7,)), "float64", "int32"),
+    (case("take", (5, 4), (), axis=0), "float32", "int64"),
+    (case("strided_slice", (4, 7), begin=[1], end=[3]), "bool"),
+    (case("nn.pad", (2, 3), (), pad_width=[0, 1, 2, 0]), "int64", "int64"),
 ]
 """Operators on other dtypes than float32, one of each operand."""
 
@@ -176,6 +196,11 @@ def check_operator(one: Case, arrays: list[Any], tolerance: float) -> None:
         (case("nn.layer_norm", (2, 3, 5), (3,), (3,), axis=1), "float32"),
         (case("sum", (2, 3), axis=[]), "float32"),
         (case("nn.relu", (2, 0)), "float32"),
+        (case("nn.pad", (2, 3), (), pad_width=[0, 1, 2, 3], pad_mode="reflect"), "float32"),
+        (case("nn.pad", (2, 3), (), pad_width=[0, 1, 2, 0], pad_mode="wrap"), "float32"),
+        (case("nn.conv2d_transpose", (1, 9, 8, 4), (4, 3, 3, 3), data_layout="NHWC"), "float32"),
+        (case("nn.instance_norm", (2, 3, 5), (5,), (5,), axis=2), "float32"),
+        (case("nn.depth_to_space", (2, 3, 2, 12), block_size=2, layout="NHWC"), "float32"),
     ],
     ids=lambda one: str(one)[:40],
 )
@@ -205,4 +230,5 @@ def test_functions_are_part_of_the_model_of_who_calls_them():
     main.return_op.operands[0] = second.outputs[0]
     found: Any = onnxruntime_outputs(export(module), {"x0": x})[0]
     np.testing.assert_allclose(found, 4 * np.tanh(x), rtol=1e-6)
-    assert next(node.doc_string for node in export(module).graph.node) == "layer"
+    (note,) = next(node.metadata_props for node in export(module).graph.node)
+    assert (note.key, note.value) == ("whence.layers", "layer")

@@ -5,7 +5,7 @@ from typing import Any
 
 from whence.support.rooms import reason_of
 
-_MODULES = ("cblas", "cc", "debugger", "graph_executor", "nvcc", "relay_viz", "tedd", "utils")
+_MODULES = ("cblas", "cc", "debugger", "graph_executor", "nvcc", "relay_viz", "target", "tedd", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,1 @@
+"""Formats of other libraries that modules are written in, by TVM's names."""
