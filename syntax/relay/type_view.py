@@ -34,6 +34,13 @@ class Any:
     def __hash__(self) -> int:
         return hash(Any)
 
+    def _unknown(self, other: object) -> Any:
+        """Return the extent that arithmetic with an unknown one gives, which is unknown as well."""
+        del other
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = _unknown
+
 
 class Extent(int):
     """A known extent: an int with TVM's fields of integers."""

@@ -124,11 +124,11 @@ class Expr:
     def astype(self, dtype: str) -> Expr:
         """This as another dtype; as one of vectors, the same number in all lanes."""
         value = self.scalar()
-        if dtype == value.dtype:
+        if dtype == value.dtype or (dtype := check_lanes(dtype, "te.cast")) == value.dtype:
             return value
-        lanes, own = lanes_of(check_lanes(dtype, "te.cast")), lanes_of(value.dtype)
+        lanes, own = lanes_of(dtype), lanes_of(value.dtype)
         if lanes == own:
-            return Cast(check_lanes(dtype, "te.cast"), value)
+            return Cast(dtype, value)
         if own != 1:
             fail(f"te.cast: expected a dtype of {own} lanes as {value.dtype} has, got {dtype}")
         return Broadcast(value.astype(element_of(dtype)), lanes)

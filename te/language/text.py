@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from ...support.dtypes import BOOL, INT, is_float
+from ...support.dtypes import BOOL, INT, element_of, is_float
 from .expr import (
     Axis,
     Binary,
@@ -78,7 +78,7 @@ def spell(node: Expr, parts: Sequence[Spelling]) -> Spelling:
             return _number(node)
         case SizeNumber():
             return str(node.value), ATOM if str(node.value).isidentifier() else SUM
-        case Binary(op="and" | "or" as op) if node.dtype == BOOL:
+        case Binary(op="and" | "or" as op) if element_of(node.dtype) == BOOL:
             return _infix(op, parts, AND if op == "and" else OR)
         case Binary(op="div") if is_float(node.dtype):
             return _infix("/", parts, PRODUCT)

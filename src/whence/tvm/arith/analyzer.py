@@ -17,6 +17,7 @@ from whence.arith.iter_affine import normalize_to_iter_sum
 from whence.arith.iter_map import normalize_iter_map_to_expr
 from whence.arith.modular import ANY, ModularSet, modular_of
 from whence.arith.pattern import limits, remainders, sums_at_least_0
+from whence.arith.rewrite import Rewriter
 from whence.dialects.affine import FAR, Linear, linear
 from whence.support.errors import FrontendError, ScheduleError, expectation
 from whence.te.language import expr as language
@@ -54,7 +55,8 @@ class Analyzer:
     """
 
     def __init__(self) -> None:
-        self._forms = Forms()
+        self.forms = Forms()
+        """Expressions as polynomials, with the facts about their variables."""
         self._equal: dict[int, ModularSet] = {}
         self._intervals: dict[Var | Axis, IntervalSet] = {}
         """The ranges of variables, whose ends may be expressions."""
@@ -65,32 +67,32 @@ class Analyzer:
         Raises FrontendError for a variable that is bound to something else, unless it may be overridden.
         """
         if isinstance(expr, language.Range):
-            low = self._forms.bounds(integer(expr.min))[0]
-            high = self._forms.bounds(integer(cast("int", expr.min) + cast("int", expr.extent)))[1] - 1
+            low = self.forms.bounds(integer(expr.min))[0]
+            high = self.forms.bounds(integer(cast("int", expr.min) + cast("int", expr.extent)))[1] - 1
             self.update(var, ConstIntBound(low, high), allow_override)
             end = language.binary("sub", language.binary("add", expr.min, expr.extent), 1)
             self._intervals[var] = IntervalSet(expr.min, end)
             return
         value = integer(expr)
-        self.update(var, ConstIntBound(*self._forms.bounds(value)), allow_override)
-        self._equal[self._forms.number(var)] = self.modular_set(value)
+        self.update(var, ConstIntBound(*self.forms.bounds(value)), allow_override)
+        self._equal[self.forms.number(var)] = self.modular_set(value)
 
     def update(self, var: Var | Axis, info: ConstIntBound | ModularSet, override: bool = False) -> None:
         """Say between which numbers a variable lies, or of which form it is. Raises FrontendError as `bind`."""
-        number = self._forms.number(var)
+        number = self.forms.number(var)
         if isinstance(info, ModularSet):
             self._equal[number] = info
             return
-        before, now = self._forms.facts.get(number), (max(info.min_value, -FAR), min(info.max_value, FAR))
+        before, now = self.forms.facts.get(number), (max(info.min_value, -FAR), min(info.max_value, FAR))
         if not override and before not in (None, now):
             raise FrontendError(expectation("Analyzer", f"{var} as it was bound before, {before}", str(now)))
         self._intervals.pop(var, None)
-        self._forms.facts[number] = now
-        self._forms.refresh()
+        self.forms.facts[number] = now
+        self.forms.refresh()
 
     def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
         """The least and the greatest value."""
-        low, high = self._forms.bounds(integer(expr))
+        low, high = self.forms.bounds(integer(expr))
         half = FAR // 2
         return ConstIntBound(
             ConstIntBound.NEG_INF if low <= -half else low, ConstIntBound.POS_INF if high >= half else high
@@ -100,19 +102,19 @@ class Analyzer:
         """The form `coeff * k + base` of the values."""
         value = integer(expr)
         # Each finds what the other does not see: quotients that cancel, and operators that are not affine.
-        return self._modular(self._forms.form(value)).met(self._by_parts(value))
+        return self._modular(self.forms.form(value)).met(self._by_parts(value))
 
     def _by_parts(self, expr: Expr) -> ModularSet:
-        return modular_of(expr, self._of_variable, lambda part: self._forms.bounds(part)[0])
+        return modular_of(expr, self._of_variable, lambda part: self.forms.bounds(part)[0])
 
     def _of_variable(self, var: Var | Axis) -> ModularSet:
-        number = self._forms.number(var)
-        low, high = self._forms.ranges[number]
+        number = self.forms.number(var)
+        low, high = self.forms.ranges[number]
         known = self._equal.get(number, ANY)
         return known.met(ModularSet(0, low)) if low == high else known
 
     def _linear(self, expr: AffineExpr) -> Linear:
-        return linear(expr, tuple(self._forms.ranges))
+        return linear(expr, tuple(self.forms.ranges))
 
     def _modular(self, form: Linear) -> ModularSet:
         modular = ModularSet(0, cast(int, form.constant))
@@ -123,7 +125,7 @@ class Analyzer:
     def _of_atom(self, atom: AffineExpr) -> ModularSet:
         match atom:
             case AffineDimExpr():
-                return self._by_parts(self._forms.atoms[atom.position])
+                return self._by_parts(self.forms.atoms[atom.position])
             case AffineBinaryOpExpr(kind=kind, lhs=lhs, rhs=AffineConstantExpr(value=divisor)):
                 inner = self._modular(self._linear(lhs))
                 return inner.floormod(divisor) if kind is AffineBinaryOpKind.Mod else inner.floordiv(divisor)
@@ -132,9 +134,9 @@ class Analyzer:
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> Expr:
         """An equal expression in a simpler form."""
-        simple = self._forms.simplify(integer(expr))
+        simple = self.forms.simplify(integer(expr))
         for _ in range(steps - 1):
-            simple = self._forms.simplify(simple)
+            simple = self.forms.simplify(simple)
         return self._in_digits(integer(expr), simple)
 
     def _in_digits(self, expr: Expr, simple: Expr) -> Expr:
@@ -142,7 +144,7 @@ class Analyzer:
         nodes = walk([simple])
         if not any(isinstance(node, Binary) and node.op == "floormod" for node in nodes):
             return simple
-        ranges = {node: self._forms.ranges[self._forms.number(node)] for node in nodes if isinstance(node, Var | Axis)}
+        ranges = {node: self.forms.ranges[self.forms.number(node)] for node in nodes if isinstance(node, Var | Axis)}
         domain = {
             var: language.Range(low, high - low + 1)
             for var, (low, high) in ranges.items()
@@ -155,8 +157,11 @@ class Analyzer:
         return min([simple, *sums], key=lambda one: len(walk([one])))
 
     def rewrite_simplify(self, expr: ExprLike) -> Expr:
-        """Return the result of `simplify`: there is one way to do it."""
-        return self.simplify(expr)
+        """Return an equal expression, made by the rules of `rules.py`: its sums keep their order.
+
+        Raises FrontendError for a division by the number 0.
+        """
+        return Rewriter(self).run(integer(expr))
 
     def canonical_simplify(self, expr: ExprLike) -> Expr:
         """Return the result of `simplify`, whose sums have a canonical order."""
@@ -172,10 +177,10 @@ class Analyzer:
     def _never_negative(self, expr: Expr) -> bool:
         # An end may have a variable whose range has ends itself.
         for _ in range(len(self._intervals) + 1):
-            expr = eval_set(expr, self._intervals, self._forms).min_value
+            expr = eval_set(expr, self._intervals, self.forms).min_value
             if expr is neg_inf():
                 return False
-            if self._forms.bounds(expr)[0] >= 0:
+            if self.forms.bounds(expr)[0] >= 0:
                 return True
         return False
 
@@ -183,28 +188,28 @@ class Analyzer:
         """Return whether two expressions are equal for sure."""
         a, b = integer(lhs), integer(rhs)
         if "bool" in (a.dtype, b.dtype):
-            return self._forms.same(self.simplify(a), self.simplify(b))
-        return self._forms.bounds(language.binary("sub", a, b)) == (0, 0)
+            return self.forms.same(self.simplify(a), self.simplify(b))
+        return self.forms.bounds(language.binary("sub", a, b)) == (0, 0)
 
     def can_prove_greater_equal(self, expr: ExprLike, lower_bound: int) -> bool:
         """Return whether an expression is at least a number for sure."""
-        return self._forms.bounds(integer(expr))[0] >= lower_bound
+        return self.forms.bounds(integer(expr))[0] >= lower_bound
 
     def can_prove_less(self, expr: ExprLike, upper_bound: int) -> bool:
         """Return whether an expression is less than a number for sure."""
-        return self._forms.bounds(integer(expr))[1] < upper_bound
+        return self.forms.bounds(integer(expr))[1] < upper_bound
 
     def int_set(self, expr: ExprLike, dom_map: Mapping[Var | Axis, IntSet] | None = None) -> IntervalSet:
         """The interval that an expression lies in, where variables lie in theirs; without `dom_map`, in those bound."""
         if dom_map is None:
             bound = self.const_int_bound(expr)
             return IntervalSet(bound.min_value, bound.max_value)
-        return eval_set(integer(expr), dom_map, self._forms)
+        return eval_set(integer(expr), dom_map, self.forms)
 
     @contextmanager
     def constraint_scope(self, constraint: ExprLike) -> Generator[None]:
         """A scope in which a condition holds."""
-        forms = self._forms
+        forms = self.forms
         facts, limited, equal = dict(forms.facts), dict(forms.limits), dict(self._equal)
         for atom, low, high in limits(integer(constraint), forms):
             if isinstance(atom, AffineDimExpr):
