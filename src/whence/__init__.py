@@ -38,6 +38,7 @@ add_names(
     {
         "Module": "whence.kernels.function_module:FunctionModule",
         "Object": "whence.syntax.relay.node:Node",
+        "container": "whence.runtime.interpreting.container",
         "const": "whence.te:const",
         "convert": "whence.ir.containers:convert",
         "profiler_vm": "whence.relay.profiler_vm",
@@ -90,6 +91,7 @@ _FORMER = {
     "whence.tir.statements": "whence.te.language.statements",
     "whence.tir.emit": "whence.te.language.statement_ops",
     "whence.runtime.vm": "whence.relay.vm",
+    "whence.relay.backend.vm": "whence.relay.vm",
     "whence.runtime.profiler_vm": "whence.relay.profiler_vm",
     "whence.runtime.profiling": "whence.runtime.debugger.report",
     "whence.runtime.container": "whence.runtime.interpreting.container",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -239,3 +240,47 @@ def test_pools_are_those_of_the_options(path: Path):
     np.testing.assert_array_equal(free, planned)
     with pytest.raises(WhenceError, match="sram"):
         tvmc.compile(model, workspace_pools=pools(64))
+
+
+def seen_loops(func: Any, mod: Any, context: Any) -> Any:
+    """A pass on kernels that texts of command lines name."""
+    del mod, context
+    SEEN.append(func)
+    return func
+
+
+SEEN: list[Any] = []
+
+
+def test_passes_in_texts(monkeypatch: pytest.MonkeyPatch, path: Path):
+    parse = tvmc.pass_config.parse_configs
+    assert parse(["tir.disable_vectorize=true", "tir.usmp.algorithm=hill_climb", "relay.FuseOps.max_depth=3"]) == {
+        "tir.disable_vectorize": True,
+        "tir.usmp.algorithm": "hill_climb",
+        "relay.FuseOps.max_depth": 3,
+    }
+    module: Any = type(argparse)("texts_of_passes")
+    module.seen = tvm.tir.transform.prim_func_pass(seen_loops, opt_level=0)
+    monkeypatch.setitem(sys.modules, "texts_of_passes", module)
+    texts = ["tir.add_lower_pass=1,tir.transform.UnrollLoop", "tir.add_lower_pass=1,texts_of_passes.seen"]
+    passes: Any = parse(texts)["tir.add_lower_pass"]
+    assert [phase for phase, _ in passes] == [1, 1]
+    assert passes[1][1] is module.seen
+    package = tvmc.compile(tvmc.load(path, shape_dict={"x": [3, 4]}), pass_context_configs=texts)
+    assert SEEN
+    x = np.random.default_rng(8).standard_normal((3, 4), np.float32)
+    result = tvmc.run(package, inputs={"x": x}, repeat=1, number=1)
+    np.testing.assert_allclose(result.get_output("y"), np.maximum(x @ W, 0), rtol=1e-5, atol=1e-6)
+    for text, message in (
+        ("tir.add_lower_pass=tir.transform.UnrollLoop", "expected PHASE,PASS"),
+        ("tir.add_lower_pass=1,no.such", "expected a pass, or the path of one to import, got 'no.such'"),
+        ("tir.disable_vectorize=2", "expected true or false, got '2'"),
+        ("tir.nothing=1", "Invalid config option 'tir.nothing'"),
+    ):
+        with pytest.raises(WhenceError, match=message):
+            parse([text])
+    assert tvmc.pass_list.parse_pass_list_str("FoldScaleAxis,FuseOps") == ["FoldScaleAxis", "FuseOps"]
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="expected names of passes, got Mine, Yours in 'Mine,FuseOps,Y"
+    ):
+        tvmc.pass_list.parse_pass_list_str("Mine,FuseOps,Yours")

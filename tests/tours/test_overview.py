@@ -224,6 +224,18 @@ def test_other_nodes() -> None:
     )
 
 
+@uses("tir.Ramp", "tir.Broadcast", "tir.Shuffle")
+def test_vectors_as_nodes() -> None:
+    steps = tir.Ramp(tir.IntImm("int32", 3), 2, 4)
+    assert (steps.dtype, steps.base.value, steps.stride.value, steps.lanes) == ("int32x4", 3, 2, 4)
+    same = tir.Broadcast(tir.FloatImm("float32", 1.5), 4)
+    assert (same.dtype, same.value.value) == ("float32x4", 1.5)
+    mixed = tir.Shuffle([steps], [tir.IntImm("int32", 2)])
+    assert isinstance(mixed, tir.Shuffle)
+    assert tvm.ir.structural_equal(steps + steps, steps + steps)
+    assert not tvm.ir.structural_equal(steps, tir.Ramp(tir.IntImm("int32", 3), 1, 4))
+
+
 @uses("te.placeholder", "te.compute", "PlaceholderOp", "ComputeOp", "te.Schedule", "te.Stage", "te.create_schedule")
 def test_computes() -> None:
     A = te.placeholder((4,), name="A")

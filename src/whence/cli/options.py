@@ -6,6 +6,8 @@ import argparse
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
@@ -14,7 +16,7 @@ from whence.support.errors import PipelineError
 from whence.support.names import did_you_mean
 
 if TYPE_CHECKING:
-    from whence.support.context import Option
+    from whence.support.context import LowerPasses, Option
     from whence.support.instrument import PassInstrument
 
 OPT_LEVEL, TARGET = 3, "native"
@@ -175,10 +177,39 @@ def configured(texts: Sequence[str], what: str = "--pass-config") -> dict[str, O
             config[name] = int(value)
         elif kind == "runtime.String":
             config[name] = value
+        elif kind == "Array":
+            config[name] = [*cast("LowerPasses", config.get(name, [])), *_lower_passes(value, f"{what} {name}")]
         else:
             expected = "true or false" if isinstance(default, bool) else "a whole number"
             raise PipelineError(f"{what} {name}: expected {expected}, got {value!r}")
     return config
+
+
+def _lower_passes(text: str, what: str) -> LowerPasses:
+    """The passes in a text such as `1,tir.transform.UnrollLoop,2,package.module.my_pass`, each with its phase.
+
+    A pass is one of ours, by TVM's name or ours, or an object in a module that can be imported. Raises PipelineError
+    for another text and for what cannot be imported.
+    """
+    from whence.passes.classes import pass_class
+    from whence.passes.registry import find_row
+
+    words = text.split(",")
+    passes: LowerPasses = []
+    for phase, name in zip_longest(words[::2], words[1::2]):
+        if not phase.isdecimal() or not name:
+            raise PipelineError(f"{what}: expected PHASE,PASS[,PHASE,PASS ..], got {text!r}")
+        if (row := find_row(name.replace("tir.transform.", "tir."))) is not None:
+            passes.append((int(phase), pass_class(row)()))
+            continue
+        module, _, attribute = name.rpartition(".")
+        try:
+            passes.append((int(phase), getattr(import_module(module), attribute)))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise PipelineError(
+                f"{what}: expected a pass, or the path of one to import, got {name!r}: {error}"
+            ) from error
+    return passes
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,8 @@ from . import autotuner as autotuner
 from . import compiler as compiler
 from . import frontends as frontends
 from . import model as model
+from . import pass_config as pass_config
+from . import pass_list as pass_list
 from . import result_utils as result_utils
 from . import runner as runner
 from . import shape_parser as shape_parser
