@@ -101,7 +101,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("annotate", "Annotate", ("block_or_loop", "ann_val"), ("ann_key",)),
     Kind("unannotate", "Unannotate", ("block_or_loop",), ("ann_key",)),
     Kind("cache_read", "CacheRead", ("block", "[consumer_blocks]"), ("read_buffer_index", "storage_scope")),
-    Kind("cache_write", "CacheWrite", ("block", "[consumer_blocks]"), ("write_buffer_index", "storage_scope")),
+    Kind("cache_write", "CacheWrite", ("block",), ("write_buffer_index", "storage_scope")),
     Kind("reindex", "ReIndex", ("block",), ("buffer_index", "buffer_index_type")),
     Kind("set_scope", "SetScope", ("block",), ("buffer_index", "storage_scope")),
     Kind("compute_at", "ComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),

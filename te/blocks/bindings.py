@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr
@@ -108,7 +108,7 @@ def replaced(place: Place, by: Mapping[SSAValue, Place]) -> Place:
     return Place(tuple(substitute(expr, dims) for expr in place.exprs), tuple(positions)).simplified()
 
 
-def rewrite_maps(op: Operation, by: Mapping[SSAValue, Place]) -> None:
+def rewrite_maps(op: Operation, by: Mapping[Any, Place]) -> None:
     """Replace values in the index maps of an op."""
     maps = maps_of(op)
     flat = tuple(expr for map in maps for expr in map)

@@ -22,9 +22,9 @@ from ...dialects.tir import BlockOp, ForOp, prim_funcs
 from ...support.context import PassContext
 from ...support.doors import doors
 from ...support.errors import ScheduleError
-from . import lookups, loops
+from . import caches, inline, lookups, loops, placement, reductions
 from .record import BlockRecord, attribute_of, replay
-from .state import BlockRV, ExprRV, Handle, LoopRV, State, loops_of, name_of, refuse
+from .state import BlockRV, ExprRV, LoopRV, State, loops_of, name_of, refuse
 
 T = TypeVar("T")
 BlockLike: TypeAlias = BlockRV | str
@@ -237,7 +237,103 @@ class BlockSchedule(Scheduling):
 
         self._apply("unannotate", [handle], {"ann_key": ann_key}, run, op)
 
+    def _place(self, primitive: str, block: BlockLike, loop: LoopRV, unit: bool, index: int) -> None:
+        """Carry out compute_at or reverse_compute_at."""
+        if index != -1:
+            raise ScheduleError(f"{primitive}: expected index -1, the place next to the other block, got {index}")
+        handle = self._name(block)
+        op, target = self.state.block(primitive, handle), self.state.loop(primitive, loop)
+        place = placement.compute_at if primitive == "compute_at" else placement.reverse_compute_at
 
-def handle_of(schedule: Scheduling, op: Operation) -> Handle | None:
-    """Return a handle of an op, if it has one."""
-    return next((handle for handle, each in schedule.state.ops.items() if each is op), None)
+        def run() -> list[Operation]:
+            place(self.state, op, target, unit=unit)
+            return []
+
+        self._apply(primitive, [handle, loop], {"preserve_unit_loops": unit, "index": index}, run, op)
+
+    def compute_at(self, block: BlockLike, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
+        """Compute a block in a loop of its readers, as much of it as one pass reads.
+
+        The loop has all readers. Raises ScheduleError where what the block reads changes in between.
+        """
+        self._place("compute_at", block, loop, preserve_unit_loops, index)
+
+    def reverse_compute_at(
+        self, block: BlockLike, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
+        """Compute a block in a loop of the one that it reads, as much of it as one pass makes complete.
+
+        Raises ScheduleError where elements are not complete after a pass.
+        """
+        self._place("reverse_compute_at", block, loop, preserve_unit_loops, index)
+
+    def _inline(self, primitive: str, block: BlockLike) -> None:
+        handle = self._name(block)
+        op = self.state.block(primitive, handle)
+        at = op.location
+
+        def run() -> list[Operation]:
+            (inline.compute_inline if primitive == "compute_inline" else inline.reverse_compute_inline)(self.state, op)
+            return []
+
+        with self.state.attempt():
+            run()
+        self._note(primitive, [handle], {}, [], at)
+
+    def compute_inline(self, block: BlockLike) -> None:
+        """Compute a block where it is read; its buffer goes. Raises ScheduleError for a reduction or an output."""
+        self._inline("compute_inline", block)
+
+    def reverse_compute_inline(self, block: BlockLike) -> None:
+        """Compute a block where what it reads is stored; that buffer goes. Raises ScheduleError for a reduction's."""
+        self._inline("reverse_compute_inline", block)
+
+    def cache_read(
+        self,
+        block: BlockLike,
+        read_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockLike] = (),
+    ) -> BlockRV:
+        """Copy a buffer that a block reads, for all its readers or some, and return the block that copies.
+
+        The scope is a name: the copy is in memory that all threads share. Raises ScheduleError for an unknown buffer or
+        scope, and where the buffer is not complete before.
+        """
+        handle = self._name(block)
+        op = self.state.block("cache_read", handle)
+        handles = [self._name(each) for each in consumer_blocks or ()]
+        consumers = [self.state.block("cache_read", each) for each in handles]
+        attrs = {"read_buffer_index": read_buffer_index, "storage_scope": storage_scope}
+
+        def run() -> list[Operation]:
+            return [caches.cache_read(self.state, op, read_buffer_index, storage_scope, consumers)]
+
+        return self._apply("cache_read", [handle, *handles], attrs, run, op)[0]
+
+    def cache_write(self, block: BlockLike, write_buffer_index: int | str, storage_scope: str) -> BlockRV:
+        """Let a block write a buffer of its own, and return the block that copies it to the one before.
+
+        Raises ScheduleError for an unknown buffer or scope, and where other blocks write the buffer.
+        """
+        handle = self._name(block)
+        op = self.state.block("cache_write", handle)
+        attrs = {"write_buffer_index": write_buffer_index, "storage_scope": storage_scope}
+
+        def run() -> list[Operation]:
+            return [caches.cache_write(self.state, op, write_buffer_index, storage_scope)]
+
+        return self._apply("cache_write", [handle], attrs, run, op)[0]
+
+    def decompose_reduction(self, block: BlockLike, loop: LoopRV) -> BlockRV:
+        """Put the start of a reduction in front of a loop, and return its block; `block` adds the terms then.
+
+        Raises ScheduleError for a loop inside of one of the reduction.
+        """
+        handle = self._name(block)
+        op, target = self.state.block("decompose_reduction", handle), self.state.loop("decompose_reduction", loop)
+
+        def run() -> list[Operation]:
+            return [reductions.decompose_reduction(self.state, op, target)]
+
+        return self._apply("decompose_reduction", [handle, loop], {}, run, op)[0]

@@ -15,7 +15,7 @@ from xdsl.traits import Pure
 from ...dialects.tir import AllocOp, BlockOp, ForOp, IndexOp, PrimFuncOp, prim_funcs
 from ...provenance.diagnostics import describe
 from ...provenance.walk import walk
-from ...support.errors import ScheduleError, WhenceError
+from ...support.errors import ScheduleError
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -166,13 +166,11 @@ class State:
         try:
             yield
             self.module.verify()
-        except BaseException as error:
+        except BaseException:
             self.module, self.gone = copy, gone
             copies = dict(zip(ops, walk(copy), strict=True))
             self.ops = {handle: copies[op] for handle, op in handles.items()}
-            if isinstance(error, WhenceError) or not isinstance(error, Exception):
-                raise
-            raise ScheduleError(f"schedule: {error}") from error
+            raise
 
 
 def _hoist_constants(func: PrimFuncOp) -> None:

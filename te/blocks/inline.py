@@ -1,0 +1,155 @@
+"""compute_inline and reverse_compute_inline: a block becomes part of those that read it, or of the one it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.tir import BlockOp, LoadOp, StoreOp
+from ...passes.tir.rewriting.ops import drop
+from ...provenance.builder import LocatedBuilder
+from .accesses import block_of, buffers_of, name_of_buffer
+from .bindings import Place, replace_value, rewrite_maps
+from .bodies import (
+    check_settled,
+    covers,
+    intermediate,
+    is_whole,
+    loads_of,
+    plain_dims,
+    position,
+    remove_nest,
+    stores_of,
+    the_store,
+)
+from .state import State, function_of, refuse
+
+
+def compute_inline(state: State, block: BlockOp) -> None:
+    """`Y[v] = f(X[v]); Z[v] = g(Y[v + 1])` -> `Z[v] = g(f(X[v + 1]))`. Raises ScheduleError where that is not so."""
+    store = the_store("compute_inline", block)
+    alloc = intermediate("compute_inline", block, store)
+    func, name = function_of(block), name_of_buffer(store.buffer)
+    dims = plain_dims(block, store)
+    if dims is None or not is_whole(block, store):
+        refuse("compute_inline", f"expected a store to all of {name} at distinct variables, got another", block)
+    if block.guards:
+        refuse("compute_inline", "expected a block without a condition, got one", block, remedy="inline before splits")
+    reads = buffers_of(block, writes=False)
+    check_settled("compute_inline", block, reads, block)
+    if store.buffer in reads:
+        refuse("compute_inline", f"expected a block that does not read {name}, got one that does", block)
+    loads = loads_of(func, store.buffer)
+    if not loads:
+        refuse("compute_inline", f"expected a reader of {name}, got none", block)
+    for load in loads:
+        reader = block_of(load)
+        if load.guard is not None or load.result.type != store.value.type:
+            what = "a condition" if load.guard is not None else "a vector"
+            refuse("compute_inline", f"expected plain loads of {name}, got one with {what}", block)
+        if position(load) <= position(block):
+            text = f"expected readers of {name} in nests behind it, got one beside it"
+            refuse("compute_inline", text, block, *([reader] if reader is not None else []))
+    for load in loads:
+        point = Place(load.map.data.results, tuple(load.indices))
+        by = {block.block.args[dim]: Place((expr,), point.values) for dim, expr in zip(dims, point.exprs, strict=True)}
+        value = _copied(block, by, {}, load, store)
+        load.result.replace_all_uses_with(value)
+        drop(load, "compute_inline", "its value is computed here")
+    remove_nest(state, "compute_inline", block, gone=True)
+    drop(alloc, "compute_inline", "nothing is stored in it")
+
+
+def _copied(
+    block: BlockOp,
+    by: Mapping[Any, Place],
+    known: Mapping[SSAValue, SSAValue],
+    before: Operation,
+    store: StoreOp,
+) -> SSAValue:
+    """Copy the arithmetic of a block in front of an op, its variables replaced; returns the copy of what it stores.
+
+    known: values that stand for some of the block's.
+    """
+    values = dict(known)
+    scratch = Block(arg_types=[argument.type for argument in block.block.args])
+    values.update(zip(block.block.args, scratch.args, strict=True))
+    for op in block.block.ops:
+        if op is store or (op.results and all(result in known for result in op.results)):
+            continue
+        scratch.add_op(op.clone(values))
+        assert scratch.last_op is not None
+        values.update(zip(op.results, scratch.last_op.results, strict=True))
+    numbers = Block()
+    for argument, own in zip(block.block.args, scratch.args, strict=True):
+        replace_value(own, by[argument], LocatedBuilder(numbers, block.location))
+    target = before.parent
+    assert target is not None
+    for op in [*numbers.ops, *scratch.ops]:
+        op.detach()
+        target.insert_op_before(op, before)
+    return values[store.value]
+
+
+def reverse_compute_inline(state: State, block: BlockOp) -> None:
+    """`Y[v] = f(X[v]); Z[v] = g(Y[v])` -> `Z[v] = g(f(X[v]))` in the nest of Y. Raises ScheduleError otherwise."""
+    name = "reverse_compute_inline"
+    store = the_store(name, block)
+    func = function_of(block)
+    sources = {
+        op.buffer: op
+        for op in block.block.ops
+        if isinstance(op, LoadOp) and is_whole(block, op) and len(_writers(op)) == 1
+    }
+    inlined = [buffer for buffer in sources if _is_intermediate(buffer)]
+    if len(inlined) != 1:
+        text = f"expected one producer that stores all that it reads, got {len(inlined)}"
+        refuse(name, text, block)
+    (buffer,) = inlined
+    (producer,) = _writers(sources[buffer])
+    if producer.init is not None:
+        text = f"expected a producer that stores each element once, got the reduction {producer.label.data}"
+        remedy = f'reverse_compute_at("{block.label.data}", a loop around it)'
+        refuse(name, text, block, producer, remedy=remedy)
+    if position(producer) >= position(block):
+        refuse(name, "expected the producer in a nest before, got it beside", block, producer)
+    target = the_store(name, producer)
+    alloc = intermediate(name, producer, target)
+    loads = loads_of(func, buffer)
+    if any(block_of(load) is not block for load in loads):
+        other = next(each for load in loads if (each := block_of(load)) is not block and each is not None)
+        text = f"expected {name_of_buffer(buffer)} to be read here only, got another reader"
+        refuse(name, text, block, other)
+    point = plain_dims(block, sources[buffer])
+    if point is None or any(load.guard is not None or plain_dims(block, load) != point for load in loads):
+        refuse(name, f"expected loads of {name_of_buffer(buffer)} at one place, got several", block)
+    if block.guards or producer.guards or not covers(producer) or not is_whole(producer, target) or not covers(block):
+        refuse(name, "expected blocks that run once at each element, without conditions, got others", block, producer)
+    others = [each for each in buffers_of(block, writes=False) if each is not buffer]
+    check_settled(name, block, others, producer)
+    for op in [*stores_of(func, store.buffer), *loads_of(func, store.buffer)]:
+        if op is not store and position(op) < position(block):
+            refuse(name, f"expected {name_of_buffer(store.buffer)} to be unused before, got it used", block)
+    if store.buffer is buffer or store.buffer in others:
+        refuse(name, "expected a block that does not read what it writes, got one that does", block)
+    place = Place(target.map.data.results, tuple(target.indices))
+    by = {block.block.args[dim]: Place((expr,), place.values) for dim, expr in zip(point, place.exprs, strict=True)}
+    value = _copied(block, by, {load.result: target.value for load in loads}, target, store)
+    made = StoreOp.make(value, store.buffer, store.map.data, store.indices)
+    made.location = store.location
+    producer.block.insert_op_before(made, target)
+    rewrite_maps(made, by)
+    drop(target, name, "its value is used here")
+    remove_nest(state, name, block, gone=True)
+    drop(alloc, name, "nothing is stored in it")
+
+
+def _writers(load: LoadOp) -> list[BlockOp]:
+    stores = stores_of(function_of(load), load.buffer)
+    return list(dict.fromkeys(block for store in stores if (block := block_of(store)) is not None))
+
+
+def _is_intermediate(buffer: SSAValue) -> bool:
+    return isinstance(buffer.owner, Operation)

@@ -1,0 +1,265 @@
+"""Random primitives on random kernels of blocks: the accepted keep all values, the refused change nothing.
+
+python tests/support/random_blocks.py 1000 [first seed]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.dialects.sizes.kernel import known
+from whence.dialects.tir import BlockOp, ForOp, buffer_of, prim_funcs
+from whence.kernels import build_prim_func
+from whence.kernels.building import parsed_prim_func
+from whence.support.errors import InternalError, WhenceError
+from whence.te.blocks.schedule import BlockSchedule
+from whence.te.blocks.state import LoopRV
+
+Shape: TypeAlias = tuple[int, ...]
+Read: TypeAlias = tuple[str, Shape, list[str]]
+"""A buffer, its shape and the indices."""
+
+
+def _buffer(shape: Shape) -> str:
+    return f"!tir.buffer<{'x'.join(map(str, shape))}xf32>"
+
+
+class Maker:
+    """The text of a random kernel: a few blocks, each of which reads what those before it wrote."""
+
+    def __init__(self, random: Random):
+        self.random = random
+        self.buffers: list[tuple[str, Shape]] = []
+        self.lines: list[str] = []
+        self.count = 0
+
+    def text(self) -> str:
+        """Return the text of the kernel `@main` of one or two inputs and one output."""
+        inputs = [(f"in{n}", self._shape()) for n in range(self.random.choice((1, 2)))]
+        self.buffers = list(inputs)
+        stages = self.random.choice((1, 2, 2, 3, 3))
+        for number in range(stages):
+            self._stage(f"b{number}")
+        name, shape = self.buffers.pop()
+        own = [buffer for buffer in self.buffers if buffer not in inputs]
+        head = ", ".join(f"%{each}: {_buffer(its)}" for each, its in [*inputs, (name, shape)])
+        allocs = [f"%{each} = tir.alloc : {_buffer(its)}" for each, its in own]
+        constants = ["%zero = arith.constant 0.0 : f32", "%two = arith.constant 2.0 : f32"]
+        body = "\n".join([*allocs, *constants, *self.lines])
+        return f"tir.prim_func @main({head}) outputs 1 {{\n{body}\n}}\n"
+
+    def _shape(self) -> Shape:
+        return tuple(self.random.choice((2, 3, 4, 6, 8)) for _ in range(self.random.choice((1, 2, 2))))
+
+    def _value(self) -> str:
+        self.count += 1
+        return f"%x{self.count}"
+
+    def _stage(self, name: str) -> None:
+        """Add a block: of a point each, of neighbours, transposed, or a sum."""
+        sources = [self.buffers[-1], self.random.choice(self.buffers)]
+        source, shape = sources[0]
+        kind = self.random.choice(("point", "point", "neighbours", "turned", "sum", "sum", "twice"))
+        axes: list[tuple[str, int]]
+        reads: list[Read]
+        variables = [f"%{name}v{n}" for n in range(len(shape))]
+        if kind == "neighbours" and shape[-1] > 2:
+            reach = self.random.choice((1, 2))
+            out = (*shape[:-1], shape[-1] - reach)
+            reads = [(source, shape, [*variables[:-1], f"{variables[-1]} + {step}"]) for step in range(reach + 1)]
+            axes = [("spatial", extent) for extent in out]
+            point = variables
+        elif kind == "turned" and len(shape) == 2:
+            out = shape[::-1]
+            reads = [(source, shape, variables[::-1])]
+            axes = [("spatial", extent) for extent in out]
+            point = variables
+        elif kind == "sum":
+            out = shape[:-1] if len(shape) == 2 else (self.random.choice((2, 3)),)
+            if len(shape) == 2:
+                axes = [("spatial", shape[0]), ("reduce", shape[1])]
+                reads, point = [(source, shape, variables)], variables[:1]
+            else:
+                axes = [("spatial", out[0]), ("reduce", shape[0])]
+                variables = [f"%{name}v0", f"%{name}v1"]
+                reads, point = [(source, shape, variables[1:])], variables[:1]
+        else:
+            out = shape
+            axes = [("spatial", extent) for extent in shape]
+            reads, point = [(source, shape, variables)], variables
+        other, its = sources[1]
+        if (
+            kind in ("point", "sum")
+            and other != source
+            and all(extent <= axis for extent, (_, axis) in zip(its, axes, strict=False))
+            and len(its) <= len(axes)
+            and all(its[n] == axes[n][1] for n in range(len(its)))
+        ):
+            reads = [*reads, (other, its, variables[: len(its)])]
+        self._emit(name, axes, variables, reads, (name + "_out", out, point), reduce=kind == "sum")
+        self.buffers.append((name + "_out", out))
+
+    def _emit(
+        self,
+        name: str,
+        axes: list[tuple[str, int]],
+        variables: list[str],
+        reads: list[Read],
+        target: tuple[str, Shape, list[str]],
+        *,
+        reduce: bool,
+    ) -> None:
+        loops = [f"%{name}l{n}" for n in range(len(axes))]
+        for loop, (_, extent) in zip(loops, axes, strict=True):
+            self.lines.append(f"tir.for {loop} in {extent} {{")
+        heads = ", ".join(f"{v} : {kind} {extent}" for v, (kind, extent) in zip(variables, axes, strict=True))
+        self.lines.append(f'tir.block "{name}" ({heads}) at [{", ".join(loops)}] {{')
+        buffer, shape, point = target
+        place = f"%{buffer}[{', '.join(point)}]"
+        if reduce:
+            self.lines += ["tir.init {", f"tir.store %zero, {place} : f32, {_buffer(shape)}", "}"]
+        values: list[str] = []
+        if reduce:
+            values.append(self._value())
+            self.lines.append(f"{values[-1]} = tir.load {place} : {_buffer(shape)} -> f32")
+        terms: list[str] = []
+        for source, its, indices in reads:
+            terms.append(self._value())
+            self.lines.append(f"{terms[-1]} = tir.load %{source}[{', '.join(indices)}] : {_buffer(its)} -> f32")
+        total = terms[0]
+        for term in terms[1:]:
+            made = self._value()
+            self.lines.append(f"{made} = arith.{self.random.choice(('addf', 'subf'))} {total}, {term} : f32")
+            total = made
+        if not reduce and self.random.random() < 0.5:
+            made = self._value()
+            self.lines.append(f"{made} = arith.{self.random.choice(('addf', 'maximumf'))} {total}, %two : f32")
+            total = made
+        if reduce:
+            made = self._value()
+            self.lines.append(f"{made} = arith.addf {values[0]}, {total} : f32")
+            total = made
+        self.lines.append(f"tir.store {total}, {place} : f32, {_buffer(shape)}")
+        self.lines += ["}"] * (len(axes) + 1)
+
+
+def _loops(schedule: BlockSchedule, random: Random) -> list[LoopRV]:
+    """The loops around a random block."""
+    return schedule.get_loops(random.choice(_blocks(schedule)))
+
+
+def _blocks(schedule: BlockSchedule) -> list[str]:
+    return [op.label.data for op in schedule.module.walk() if isinstance(op, BlockOp)]
+
+
+def _any_loop(schedule: BlockSchedule, random: Random) -> LoopRV:
+    ops = [op for op in schedule.module.walk() if isinstance(op, ForOp)]
+    block = random.choice(_blocks(schedule))
+    loops = schedule.get_loops(block)
+    if not loops:
+        raise WhenceError(f"{len(ops)} loops, none around {block}")
+    return random.choice(loops)
+
+
+def _split(s: BlockSchedule, r: Random) -> object:
+    factor = r.choice((1, 2, 3, 4, 5))
+    return s.split(_any_loop(s, r), r.choice(([None, factor], [factor, None], [2, None, 2])))
+
+
+def _fuse(s: BlockSchedule, r: Random) -> object:
+    loops = _loops(s, r)
+    first = r.randrange(max(1, len(loops) - 1))
+    return s.fuse(*loops[first : first + r.choice((2, 2, 3))])
+
+
+def _reorder(s: BlockSchedule, r: Random) -> object:
+    loops = _loops(s, r)
+    r.shuffle(loops)
+    return s.reorder(*loops[: r.randrange(1, len(loops) + 1)] if loops else loops)
+
+
+PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
+    "split": _split,
+    "fuse": _fuse,
+    "reorder": _reorder,
+    "parallel": lambda s, r: s.parallel(_any_loop(s, r)),
+    "vectorize": lambda s, r: s.vectorize(_any_loop(s, r)),
+    "unroll": lambda s, r: s.unroll(_any_loop(s, r)),
+    "add_unit_loop": lambda s, r: s.add_unit_loop(r.choice(_blocks(s))),
+    "compute_inline": lambda s, r: s.compute_inline(r.choice(_blocks(s))),
+    "reverse_compute_inline": lambda s, r: s.reverse_compute_inline(r.choice(_blocks(s))),
+    "compute_at": lambda s, r: s.compute_at(r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3),
+    "reverse_compute_at": lambda s, r: s.reverse_compute_at(r.choice(_blocks(s)), _any_loop(s, r)),
+    "cache_read": lambda s, r: s.cache_read(r.choice(_blocks(s)), r.choice((0, 0, 1)), "local"),
+    "cache_write": lambda s, r: s.cache_write(r.choice(_blocks(s)), 0, "local"),
+    "decompose_reduction": lambda s, r: s.decompose_reduction(r.choice(_blocks(s)), _any_loop(s, r)),
+}
+"""A random call of each primitive."""
+
+
+def _run(module: ModuleOp, arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    (func,) = prim_funcs(module)
+    return np.asarray(build_prim_func(func, threads=2)(*arrays))
+
+
+def check(seed: int, counts: Counter[str]) -> None:
+    """Apply up to eight primitives to a kernel, and compare with it unscheduled.
+
+    Raises AssertionError for other values, for a refused primitive that changes something, for a replay that makes
+    another kernel, and for an op without a location.
+    """
+    random = Random(seed)
+    text = Maker(random).text()
+    module = ModuleOp([parsed_prim_func(text).clone()])
+    schedule = BlockSchedule(module)
+    for _ in range(random.randrange(2, 9)):
+        name = random.choice(list(PRIMITIVES))
+        before, done = str(schedule.module), len(schedule.primitives)
+        try:
+            PRIMITIVES[name](schedule, random)
+            counts[name] += 1
+        except InternalError:
+            raise
+        except WhenceError:
+            counts[f"{name} refused"] += 1
+            assert str(schedule.module) == before, f"{seed}: {name} was refused and changed the kernel"
+            assert len(schedule.primitives) == done
+    func = next(iter(schedule.module.ops))
+    assert not [op for op in func.walk() if str(op.location) == "loc(unknown)"], seed
+    assert str(schedule.snapshot().module) == str(schedule.module), f"{seed}: replayed to another kernel"
+    draw = np.random.default_rng(seed)
+    (origin,) = prim_funcs(module)
+    shapes = [[known(extent) for extent in buffer_of(argument).get_shape()] for argument in origin.block.args[:-1]]
+    arrays: list[NDArray[Any]] = [draw.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
+    expected, actual = _run(module, arrays), _run(schedule.module, arrays)
+    assert np.array_equal(expected, actual), f"{seed}: other values\n{schedule.sequence}\n{text}"
+    counts["sequences"] += 1
+
+
+def main() -> None:
+    """Check as many seeds as the first argument says, from the second on, and print the counts."""
+    counts: Counter[str] = Counter()
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    failures = 0
+    for seed in range(first, first + int(sys.argv[1])):
+        try:
+            check(seed, counts)
+        except Exception as error:
+            failures += 1
+            print(f"seed {seed}: {type(error).__name__}: {error}")
+    for name, count in sorted(counts.items()):
+        print(f"{count:6} {name}")
+    print(f"{failures} failures")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
