@@ -13,8 +13,8 @@ from ...dialects.sizes import same
 from ...dialects.tir import DeclBufferOp, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
 from ...provenance.dce import eliminate_dead_code
 from ...provenance.walk import walk
+from .analysis.accesses import same_place
 from .analysis.effects import writes
-from .analysis.elementwise import point
 from .rewriting.ops import drop
 
 
@@ -39,7 +39,7 @@ def _changes_nothing(op: StoreOp) -> bool:
     load = op.value.owner
     if not isinstance(load, LoadOp) or load.buffer is not op.buffer or load.parent is not op.parent:
         return False
-    if load.guard is not None or point(load, {}).key != point(op, {}).key or _has_views(op.buffer):
+    if load.guard is not None or not same_place(load, op) or _has_views(op.buffer):
         return False
     between = load.next_op
     while between is not None and between is not op:

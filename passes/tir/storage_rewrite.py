@@ -14,10 +14,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.tir import AllocOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, WhileOp, prim_funcs
-from ...dialects.tir.index_maps import Ranges
 from ...provenance.span import fuse
 from ...provenance.walk import walk
-from .analysis.elementwise import same_elements
+from .analysis.dependence import elementwise
 from .flatten_buffer import flatten
 from .rewriting.ops import record
 
@@ -33,9 +32,8 @@ def run(func: PrimFuncOp) -> None:
     homes: dict[Block, list[_Buffer]] = {}
     for op in allocs:
         homes.setdefault(_home(op), []).append(_buffer(op, order, last))
-    ranges: Ranges = {op.var: op.bounds for op in walk(func) if isinstance(op, ForOp)}
     for buffers in homes.values():
-        for slot in _assigned(buffers, ranges):
+        for slot in _assigned(buffers):
             if len(slot.buffers) > 1:
                 _share(func, slot, order)
 
@@ -111,7 +109,7 @@ def _buffer(alloc: AllocOp, order: dict[Operation, int], last: dict[Operation, i
     return _Buffer(alloc, users, begin, end, order[begin], last[end])
 
 
-def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
+def _assigned(buffers: Sequence[_Buffer]) -> list[_Slot]:
     """The memory of buffers of one block. Each gets what fits best of what is free: the smallest slot that is large
     enough, else the largest."""
     slots: list[_Slot] = []
@@ -131,7 +129,7 @@ def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
             mine[position] for position in {bisect_left(mine, (size, 0)), len(mine) - 1} if 0 <= position < len(mine)
         ]
         for number in ending.get(buffer.first, ()):
-            if _may_take_over(slots[number], buffer, ranges):
+            if _may_take_over(slots[number], buffer):
                 fitting.append((slots[number].size, number))
         if fitting:
             chosen = min((slot for slot in fitting if slot[0] >= size), default=max(fitting))
@@ -152,13 +150,13 @@ def _elements(buffer: _Buffer) -> Hashable:
     return buffer.type.element_type, buffer.type.scope
 
 
-def _may_take_over(slot: _Slot, buffer: _Buffer, ranges: Ranges) -> bool:
+def _may_take_over(slot: _Slot, buffer: _Buffer) -> bool:
     """Return whether the one buffer that uses `slot` leaves its elements to `buffer`, one by one."""
     users = [other for other in slot.buffers[-2:] if other.end >= buffer.begin]
-    return len(users) == 1 and _elements(users[0]) == _elements(buffer) and _in_place(users[0], buffer, ranges)
+    return len(users) == 1 and _elements(users[0]) == _elements(buffer) and _in_place(users[0], buffer)
 
 
-def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
+def _in_place(old: _Buffer, new: _Buffer) -> bool:
     """Return whether `new` may take over the elements of `old` one by one, in the loop nest that uses both."""
     nest = old.last
     if new.first is not nest or nest.parent is not old.alloc.parent:
@@ -176,7 +174,7 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
     where = {op: position for position, op in enumerate(block.ops)}
     places = [where[op] for op in accesses]
     ordered = max(places[: len(reads)]) < min(places[len(reads) :])
-    return ordered and same_elements(accesses, nest, ranges)
+    return ordered and elementwise(accesses, nest)
 
 
 def _share(func: PrimFuncOp, slot: _Slot, order: dict[Operation, int]) -> None:

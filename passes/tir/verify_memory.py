@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -19,7 +17,6 @@ from ...dialects.tir import (
     IfOp,
     LoadOp,
     PrimFuncOp,
-    StoreOp,
     WhileOp,
     prim_funcs,
 )
@@ -27,14 +24,12 @@ from ...dialects.tir.index_maps import Ranges, blocks_of
 from ...provenance.diagnostics import message
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
-from .analysis import out_of_range, races
-from .analysis import touches as touches_of
+from .analysis import out_of_range
+from .analysis.dependence import carried
 from .analysis.effects import writes
-from .analysis.elementwise import Point, point
+from .analysis.meetings import DATA
 from .analysis.out_of_range import name_of
-from .analysis.touches import Touch, touches, unwritten
-
-Access: TypeAlias = LoadOp | StoreOp
+from .analysis.touches import unwritten
 
 
 def errors_of(func: PrimFuncOp) -> list[str]:
@@ -63,12 +58,10 @@ def check_bounds(func: PrimFuncOp) -> None:
 
 def check_races(func: PrimFuncOp) -> None:
     """Raise ScheduleError about the first parallel loop of which two iterations touch one element, if any is."""
-    check, ranges = _Check(), Ranges()
+    check = _Check()
     for op in walk(func):
-        if isinstance(op, ForOp):
-            ranges[op.var] = op.bounds
-            if _is_parallel(op):
-                check.races(op, ranges)
+        if isinstance(op, ForOp) and _is_parallel(op):
+            check.races(op)
     for error in check.errors:
         raise ScheduleError(error)
 
@@ -97,7 +90,7 @@ class _Check:
                 if not isinstance(op, ForOp) or op.is_run():
                     self.block(inner, inner_ranges)
             if isinstance(op, ForOp) and _is_parallel(op):
-                self.races(op, ranges)
+                self.races(op)
 
     def definition(self, alloc: AllocOp) -> None:
         """The first access of a buffer that runs must not be a load."""
@@ -110,39 +103,14 @@ class _Check:
                     self.fail(op, f"a store to {name_of(alloc.result)} before it is read", "none")
                     return
 
-    def races(self, loop: ForOp, ranges: Ranges) -> None:
+    def races(self, loop: ForOp) -> None:
         """Two iterations of a parallel loop must not touch one element, unless both read it."""
-        accesses: dict[SSAValue, dict[object, tuple[Touch, Point]]] = {}
-        inside = dict(ranges)
-        for op in walk(loop):
-            if isinstance(op, ForOp):
-                inside[op.var] = op.bounds
-        for touch in touches(loop.block):
-            op = touch.op
-            if isinstance(op, Access) and not loop.is_ancestor(op.buffer.owner):
-                at = point(op, inside)
-                accesses.setdefault(op.buffer, {}).setdefault((type(op), at.key, touch.around), (touch, at))
-        for buffer, found in accesses.items():
-            for (touch, at), (other, there) in combinations_with_replacement(found.values(), 2):
-                store = touch.op if isinstance(touch.op, StoreOp) else other.op
-                if isinstance(store, StoreOp) and (which := _which_meet(loop, touch, at, other, there)) is not None:
-                    both = isinstance(touch.op, StoreOp) and isinstance(other.op, StoreOp)
-                    what = "write" if both else "read and write"
-                    expected = f"iterations of a parallel loop over {_hint(loop.var)} that touch different elements"
-                    self.fail(store, expected, f"iterations{which} that {what} one element of {name_of(buffer)}")
-                    break
-
-
-def _which_meet(loop: ForOp, touch: Touch, at: Point, other: Touch, there: Point) -> str | None:
-    """Return which iterations touch one element, as far as that is known; None where none are known to."""
-    if (pair := touches_of.meet(loop, touch, other)) is not None:
-        return f" {pair.first} and {pair.second}"
-    always = all(each.decided and not each.around and not _is_guarded(each.op) for each in (touch, other))
-    return "" if always and races.meet(loop, at, there) else None
-
-
-def _is_guarded(op: Operation) -> bool:
-    return isinstance(op, LoadOp) and op.guard is not None
+        verdict = carried(loop)
+        expected = f"iterations of a parallel loop over {_hint(loop.var)} that touch different elements"
+        if (conflict := verdict.conflict) is not None:
+            self.fail((conflict.first if conflict.first.writes else conflict.second).op, expected, str(conflict))
+        elif (undecided := verdict.undecided) is not None and undecided.reason != DATA:
+            self.fail(loop, expected, "accesses of which that cannot be shown")
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
@@ -175,11 +143,11 @@ class TirVerifyMemoryPass(ModulePass):
     - a load or store leaves its buffer in an iteration that is sure to come, by the bounds of the loops, the branches
       and guards around it, or a constant index (`whence.lower`, `build` and `compile` check this of every kernel);
     - two iterations of a parallel loop write one element of a buffer from outside of it, or one reads what another
-      writes: the error has two such iterations;
+      writes: the error has two such iterations, and the sizes of such a call; also if that they do not is not shown;
     - no store writes some element of a result: the error has that element. The passes that users add to the pipeline
       (`tir.add_lower_pass`) are checked for this, as for all the others, after each of them.
-    What only data, sizes of a call or called functions decide is taken to be right, and so is a question about more
-    than a million points.
+    What only data or called functions decide is taken to be right, and so are missing stores where sizes of a call
+    decide, or more than a million points.
 
     Before and after: any kernels, the same.
     Locations: as they were.
@@ -200,7 +168,7 @@ class TirVerifyMemoryPass(ModulePass):
     }
     // and with a store to %b[%i * 3 + %j] it fails:
     //   tir.store: expected iterations of a parallel loop over %i that touch different elements,
-    //   got iterations that write one element of %b
+    //   got iterations i=0, j=3 and i=1, j=0 write %b[3]
     ```
     """
 

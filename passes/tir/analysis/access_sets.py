@@ -1,4 +1,4 @@
-"""Sets of elements that affine accesses touch, found exactly: which are missing, and where two iterations meet.
+"""Sets of elements that affine accesses touch, found exactly: which are missing.
 
 An access is a map of variables with known ends to an element, and conditions on them; maps may divide and take
 remainders. Dimensions that share no variable are looked at apart, so that few points stand for all. A question about
@@ -32,13 +32,6 @@ class AccessSet:
     conditions: tuple[AffineExpr, ...] = ()
 
 
-class Meeting(NamedTuple):
-    """Two different values of a variable that touch one element."""
-
-    first: int
-    second: int
-
-
 class Points(NamedTuple):
     """The points of some variables: the values of some expressions, and of the variables."""
 
@@ -60,26 +53,6 @@ def missing(sets: Sequence[AccessSet], shape: Sequence[int]) -> tuple[int, ...] 
     if touched.all():
         return None
     return tuple(int(index) for index in np.unravel_index(int(np.argmin(touched)), tuple(shape)))
-
-
-def meeting(left: AccessSet, right: AccessSet, variable: int) -> Meeting | None:
-    """Return two different values of a variable with which one access touches an element that the other touches.
-
-    The variable has one number in both. None where there are none, or too many points to tell.
-    """
-    answer: Meeting | None = None
-    for dims, mine, theirs in _pairs(left, right, variable):
-        here, there = _points(left, dims, mine), _points(right, dims, theirs)
-        if here is None or there is None:
-            return None
-        keys, others = _keys(here, there)
-        if variable in mine:
-            answer = _differing(keys, here.variables[variable], others, there.variables[variable])
-            if answer is None:
-                return None
-        elif not np.isin(keys, others).any():
-            return None
-    return answer
 
 
 def _covers(accesses: AccessSet, shape: Sequence[int]) -> bool:
@@ -143,33 +116,21 @@ def _mark(touched: NDArray[np.bool_], accesses: AccessSet, shape: Sequence[int])
 
 def _components(accesses: AccessSet) -> list[tuple[list[int], set[int]]]:
     """The dimensions of the map that share variables, directly or through conditions, and these variables."""
-    return [(dims, mine) for dims, mine, _ in _pairs(accesses, None, None)]
+    groups: list[tuple[set[int], set[int]]] = []
 
-
-def _pairs(
-    left: AccessSet, right: AccessSet | None, variable: int | None
-) -> list[tuple[list[int], set[int], set[int]]]:
-    """The dimensions that share variables in one access or the other, and the variables of each access."""
-    groups: list[tuple[set[int], set[tuple[int, int]]]] = []
-
-    def join(dims: Iterable[int], variables: set[tuple[int, int]]) -> None:
+    def join(dims: Iterable[int], variables: set[int]) -> None:
         joined = set(dims), set(variables)
         for group in [*groups]:
-            if group[1] & joined[1] or group[0] & joined[0]:
+            if group[1] & joined[1]:
                 joined = group[0] | joined[0], group[1] | joined[1]
                 groups.remove(group)
         groups.append(joined)
 
-    for number, accesses in enumerate((left, right)):
-        if accesses is not None:
-            for dim, expr in enumerate(accesses.map):
-                join([dim], {(number, used) for used in expr.used_dims()})
-            for condition in accesses.conditions:
-                join([], {(number, used) for used in condition.used_dims()})
-    if variable is not None:
-        join([], {(0, variable), (1, variable)})
-    sides = [[{used for number, used in variables if number == side} for side in (0, 1)] for _, variables in groups]
-    return [(sorted(dims), mine, theirs) for (dims, _), (mine, theirs) in zip(groups, sides, strict=True)]
+    for dim, expr in enumerate(accesses.map):
+        join([dim], expr.used_dims())
+    for condition in accesses.conditions:
+        join([], condition.used_dims())
+    return [(sorted(dims), variables) for dims, variables in groups]
 
 
 def _points(accesses: AccessSet, dims: Sequence[int], used: set[int]) -> Points | None:
@@ -212,35 +173,3 @@ def evaluated(expr: AffineExpr, variables: dict[int, Numbers], size: int) -> Num
                     return -(-left // right)
         case _:
             raise TypeError(f"expected an expression of numbers and dims, got {expr}")
-
-
-def _keys(mine: Points, theirs: Points) -> tuple[Numbers, Numbers]:
-    """A number for each point of two accesses, equal where all dimensions are."""
-    if not mine.values:
-        return np.zeros(mine.size, np.int64), np.zeros(theirs.size, np.int64)
-    keys: Numbers = np.zeros(mine.size + theirs.size, np.int64)
-    for pair in zip(mine.values, theirs.values, strict=True):
-        numbers: Numbers = np.unique(np.concatenate(pair), return_inverse=True)[1]
-        # Numbered anew, so that they stay as few as there are points.
-        keys = np.unique(keys * (int(numbers.max(initial=0)) + 1) + numbers, return_inverse=True)[1]
-    return keys[: mine.size], keys[mine.size :]
-
-
-def _differing(keys: Numbers, first: Numbers, others: Numbers, second: Numbers) -> Meeting | None:
-    """Two different values, one of `first` and one of `second`, at points of one key."""
-    if not keys.size or not others.size:
-        return None
-    count = int(max(keys.max(), others.max())) + 1
-    ends: list[tuple[Numbers, Numbers]] = []
-    for points, values in ((keys, first), (others, second)):
-        low, high = np.full(count, 1 << 62), np.full(count, -(1 << 62))
-        np.minimum.at(low, points, values)
-        np.maximum.at(high, points, values)
-        ends.append((low, high))
-    (low, high), (least, most) = ends
-    common = (low <= high) & (least <= most)
-    for mine, theirs in ((low, most), (high, least)):
-        places = np.flatnonzero(common & (mine != theirs))
-        if places.size:
-            return Meeting(int(mine[places[0]]), int(theirs[places[0]]))
-    return None

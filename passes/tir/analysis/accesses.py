@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Range, below, flatten, linear, linear_bounds, substitute
-from ....dialects.sizes import Size
+from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import lifted
 from ....dialects.tir import (
     UNBOUNDED,
@@ -282,6 +282,22 @@ def alike(left: Access, right: Access, buffer: SSAValue) -> tuple[Access, Access
         return Access(access.variables, (flatten(access.map, strides),), access.clauses, access.writes)
 
     return flat(left), flat(right)
+
+
+def same_place(left: Element, right: Element) -> bool:
+    """Return whether two accesses touch the same element, or vector, of buffers laid out alike, in each iteration."""
+    nest, numbers = Nest(), dict[Variable, AffineExpr]()
+    touches = [nest.touch(op) for op in (left, right)]
+    flat: list[AffineExpr] = []
+    for touch in touches:
+        if touch is None or touch.access is None:
+            return False
+        map, strides = touch.access.map, buffer_of(touch.buffer).strides
+        dims = [numbers.setdefault(name, AffineDimExpr(len(numbers))) for name in touch.access.variables]
+        flat.append(substitute(flatten(map, strides) if len(map) == len(strides) else map[0], dims))
+    ranges = tuple(nest.range_of(name) for name in numbers)
+    apart = linear(flat[0], ranges).plus(linear(flat[1], ranges), -1)
+    return not apart.terms and same(apart.constant, 0)
 
 
 def root_of(buffer: SSAValue) -> SSAValue:

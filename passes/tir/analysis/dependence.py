@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
-from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.tir import ForOp, LoadOp, StoreOp
-from .accesses import Nest, Touch, alike
+from .accesses import Element, Nest, Touch, alike, same_place
 from .meetings import AFTER, BEFORE, DATA, EQUAL, Access, Answer, Apart, Pair, Undecided, Variable, Witness
 
 _INEXACT = arith.AddfOp | arith.MulfOp
@@ -70,9 +69,8 @@ class Verdict(NamedTuple):
 
 def point(values: Mapping[Variable, int]) -> str:
     """Return the text of an iteration: `i=0, j=3`."""
-    loops = [value for value in values if isinstance(value, BlockArgument)]
-    names = [cast(SSAValue, value).name_hint or f"v{i}" for i, value in enumerate(loops)]
-    return ", ".join(f"{name}={values[value]}" for name, value in zip(names, loops, strict=True))
+    named = [(cast(SSAValue, value), number) for value, number in values.items() if not isinstance(value, tuple)]
+    return ", ".join(f"{value.name_hint or f'v{i}'}={number}" for i, (value, number) in enumerate(named))
 
 
 def carried(loop: ForOp) -> Verdict:
@@ -129,6 +127,29 @@ def distributed(loop: ForOp, ops: Collection[Operation]) -> Verdict:
     )
 
 
+def elementwise(accesses: Sequence[Element], nest: Operation) -> bool:
+    """Return whether `accesses`, ops of one block, touch the same element or vector in each iteration of `nest`, and no
+    other iteration touches that."""
+    first = accesses[0]
+    if not all(same_place(first, other) for other in accesses[1:]):
+        return False
+    loops: list[ForOp] = []
+    parent = first.parent_op()
+    while parent is not None and parent is not nest.parent_op():
+        loops += [parent] if isinstance(parent, ForOp) else []
+        parent = parent.parent_op()
+    seen = Nest()
+    touch = seen.touch(first)
+    if touch is None or touch.access is None:
+        return False
+    names = [loop.var for loop in reversed(loops)]
+    fixed = _outside([touch], loops[-1:])
+    pair = Pair(touch.access, touch.access, seen.ranges, fixed, seen.data)
+    return all(
+        pair.meet({**dict.fromkeys(names[:level], EQUAL), name: AFTER}) is None for level, name in enumerate(names)
+    )
+
+
 def orders(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[Apart]:
     """The ways in which one iteration is before another in the old order of loops, and behind it in the new one."""
     for level, name in enumerate(old):
@@ -153,19 +174,12 @@ def accumulation(store: Operation) -> tuple[LoadOp, Operation] | None:
             and load.buffer is store.buffer
             and load.parent is store.parent
             and load.guard is None
-            and _same_place(load, store)
+            and same_place(load, store)
             and all(use.operation is combined for use in load.result.uses)
             and len(list(combined.results[0].uses)) == 1
         ):
             return load, combined
     return None
-
-
-def _same_place(load: LoadOp, store: StoreOp) -> bool:
-    def place(op: LoadOp | StoreOp) -> tuple[AffineMap, list[SSAValue], int]:
-        return op.map.data, list(op.indices), op.step
-
-    return place(load) == place(store)
 
 
 def _accumulating(touches: Iterable[Touch]) -> dict[Operation, Operation]:

@@ -2,7 +2,7 @@
 
 Equations are solved by substitution (Euclid's algorithm makes a unit coefficient where there is none), inequalities by
 bounds, and by Fourier-Motzkin elimination where it is exact for integers: W. Pugh, The Omega Test (1991). Where it is
-not, the dark shadow and the real shadow are tried, then the range of a variable is halved.
+not, the range of a variable is halved; for variables without ends, the dark and the real shadow are tried.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from typing import NamedTuple
 FAR = 1 << 62
 """A range that ends at FAR or -FAR has no end."""
 
-STEPS = 400
+STEPS = 2000
 """Systems that are looked at for one question."""
 
 MOST = 300
 """Inequalities of a system; one of more is given up."""
+
+GROWTH = 2
+"""Inequalities that an elimination may add; rather than to add more, the range of a variable is halved."""
 
 ROUNDS = 8
 """Rounds in which bounds are narrowed; elimination does what is left."""
@@ -291,8 +294,8 @@ class System:
             above.append((-1, Form({}, self.high[number])))
         return below, above
 
-    def choice(self) -> tuple[int, bool]:
-        """Return the variable to eliminate, and if that is exact."""
+    def choice(self) -> tuple[int, bool, int]:
+        """Return the variable to eliminate, if that is exact, and how many inequalities more there are then."""
         best: tuple[tuple[bool, int], int] | None = None
         for number in sorted({number for form in self.inequalities for number in form.terms}):
             below, above = self._limits(number)
@@ -302,7 +305,7 @@ class System:
             if best is None or cost < best[0]:
                 best = cost, number
         assert best is not None
-        return best[1], not best[0][0]
+        return best[1], not best[0][0], best[0][1]
 
     def eliminate(self, number: int, dark: bool = False) -> None:
         """Take a variable out of the inequalities: what is left has a solution if the system has.
@@ -332,13 +335,13 @@ class System:
             values[step.variable] = min(max(0, low), high)
         return tuple(values)
 
-    def halves(self) -> tuple[System, System]:
-        """Return the systems with the lower and the upper half of a range. Raises TooMuch if all are endless."""
+    def halves(self) -> tuple[System, System] | None:
+        """Return the systems with the lower and the upper half of the shortest range; None if all are endless."""
         used = {number for form in self.inequalities for number in form.terms}
         number = min(used, key=lambda number: self.high[number] - self.low[number])
         low, high = self.low[number], self.high[number]
         if low <= -FAR or high >= FAR:
-            raise TooMuch
+            return None
         lower, upper = self.copy(), self.copy()
         lower.high[number] = (low + high) // 2
         upper.low[number] = (low + high) // 2 + 1
@@ -354,21 +357,28 @@ def _search(system: System, left: list[int]) -> tuple[int, ...] | None:
             return None
         if not system.inequalities:
             return system.values()
-        number, exact = system.choice()
-        if not exact:
+        number, exact, more = system.choice()
+        if not exact or more > GROWTH:
             break
         system.eliminate(number)
-    dark, real = system.copy(), system.copy()
+    if (halves := system.halves()) is None:
+        return _by_shadows(system, number, exact, left)
+    for half in halves:
+        if (values := _search(half, left)) is not None:
+            return values
+    return None
+
+
+def _by_shadows(system: System, number: int, exact: bool, left: list[int]) -> tuple[int, ...] | None:
+    """Solve a system whose variables have no ends."""
+    dark = system.copy()
     dark.eliminate(number, dark=True)
-    if (values := _search(dark, left)) is not None:
+    if (values := _search(dark, left)) is not None or exact:
         return values
-    real.eliminate(number)
-    if _search(real, left) is None:
+    system.eliminate(number)
+    if _search(system, left) is None:
         return None
-    lower, upper = system.halves()
-    if (values := _search(lower, left)) is not None:
-        return values
-    return _search(upper, left)
+    raise TooMuch
 
 
 def _substituted(form: Form, number: int, definition: Form) -> Form:

@@ -147,7 +147,8 @@ class Pair:
         for name, (low, high) in apart.items():
             moved = self._moved.get(name)
             if moved is None:
-                if low > 0 or high < 0:
+                # A variable that only one access has is free to differ.
+                if name in self._fixed and (low > 0 or high < 0):
                     return None
             elif not asked.between(moved, low, high):
                 return None

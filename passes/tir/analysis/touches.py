@@ -18,7 +18,7 @@ from ....dialects.tir.lanes import lanes
 from ....dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ....dialects.tir.prefetch import PrefetchOp
 from ....provenance.diagnostics import message
-from .access_sets import AccessSet, Meeting, meeting, missing
+from .access_sets import AccessSet, missing
 
 Access: TypeAlias = LoadOp | StoreOp | MaskedStoreOp
 
@@ -81,29 +81,9 @@ def unwritten(func: PrimFuncOp) -> list[str]:
     return errors
 
 
-def meet(loop: ForOp, left: Touch, right: Touch) -> Meeting | None:
-    """Return two iterations of `loop` of which one touches what the other does; None where there are none known."""
-    numbers: dict[SSAValue, int] = {loop.var: 0}
-    sets = [_set(touch, numbers) for touch in (left, right)]
-    mine, theirs = (None if accesses is None else accesses for accesses in sets)
-    if mine is None or theirs is None:
-        return None
-    # Loops around are in the same iteration.
-    outer = [AffineDimExpr(i) for value, i in numbers.items() if value is not loop.var and not _inside(value, loop)]
-    mine, theirs = (
-        AccessSet(accesses.ranges, (*accesses.map, *outer), accesses.conditions)
-        for accesses in _of_all(_alike([mine, theirs], left.op.buffer), numbers)
-    )
-    return meeting(mine, theirs, 0)
-
-
 def _is_plain(op: Operation) -> bool:
     """Return whether what an op does with a buffer is seen from its indices."""
     return isinstance(op, LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp)
-
-
-def _inside(value: SSAValue, loop: ForOp) -> bool:
-    return loop.is_ancestor(value.owner)
 
 
 def _bounds(value: SSAValue) -> tuple[int, int] | None:

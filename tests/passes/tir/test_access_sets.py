@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from whence.passes.tir.analysis.access_sets import MOST, AccessSet, meeting, missing
+from whence.passes.tir.analysis.access_sets import MOST, AccessSet, missing
 
 NESTS = 100
 Element = tuple[int, ...]
@@ -41,7 +41,7 @@ def points(accesses: AccessSet) -> Iterator[tuple[Element, Element]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_nests(seed: int) -> None:
     draw = random.Random(seed)
-    met = gaps = 0
+    gaps = 0
     for _ in range(NESTS):
         variables, dims = draw.randint(1, 3), draw.randint(1, 2)
         ranges = tuple((0, draw.randint(0, 4)) for _ in range(variables))
@@ -49,12 +49,6 @@ def test_random_nests(seed: int) -> None:
         left = nest(draw, ranges, dims)
         right = left if draw.random() < 0.5 else nest(draw, ranges, dims)
         mine, theirs = list(points(left)), list(points(right))
-        both = itertools.product(mine, theirs)
-        pairs = {(p[0], q[0]) for (p, at), (q, there) in both if at == there and p[0] != q[0]}
-        pair = meeting(left, right, 0)
-        assert (pair is None) == (not pairs), (left, right)
-        assert pair is None or pair in pairs
-        met += pair is not None
         touched = {element for _, element in (*mine, *theirs)}
         shape = [max((element[dim] + 1 for element in touched), default=1) for dim in range(dims)]
         if all(index >= 0 for element in touched for index in element) and min(shape) > 0:
@@ -62,7 +56,6 @@ def test_random_nests(seed: int) -> None:
             first = next((element for element in whole if element not in touched), None)
             assert missing([left, right], shape) == first, (left, right, shape)
             gaps += first is not None
-    assert met > NESTS // 5
     assert gaps > NESTS // 10
 
 
@@ -73,6 +66,4 @@ def test_dimensions_apart_are_looked_at_apart() -> None:
     ranges = ((0, size - 1), (0, size - 1), (0, 1))
     both = AccessSet(ranges, (i, j * 2 + k))
     assert missing([both], (size, 2 * size)) is None
-    assert meeting(both, both, 0) is None
     assert missing([AccessSet(ranges, (i, j * 2 + k * 2))], (size, 2 * size)) == (0, 1)
-    assert meeting(AccessSet(ranges, (i // 2, j)), AccessSet(ranges, (i // 2, j + 1)), 0) == (0, 1)

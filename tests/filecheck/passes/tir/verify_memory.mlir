@@ -18,7 +18,7 @@ tir.prim_func @bounds(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 
 // -----
 
 // CHECK: Memory verification failed with the following errors:
-// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations 0 and 1 that write one element of %b (layer 'sum', net.onnx node 3)
+// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations i=0, j=1 and i=1, j=0 write %b[1] (layer 'sum', net.onnx node 3)
 tir.prim_func @race(%a: !tir.buffer<4x4xf32>, %b: !tir.buffer<7xf32>) outputs 1 {
   tir.for parallel %i in 4 {
     tir.for %j in 4 {
