@@ -42,3 +42,40 @@ tir.prim_func @right(%a: !tir.buffer<4x4xf32>, %b: !tir.buffer<16xf32>) outputs 
     } loc("j")
   } loc("i")
 } loc("f")
+
+// -----
+
+// CHECK: Memory verification failed with the following errors:
+// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations i=0 and i=1 write %b[0] (layer 'halves')
+// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations i=0 and i=8 write %b[0] (layer 'rest')
+// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iteration i=0 reads %b[1] that i=1 writes (layer 'shift')
+tir.prim_func @quotients(%b: !tir.buffer<16xf32>) outputs 1 {
+  %c = arith.constant 1.0 : f32 loc("c")
+  tir.for %z in 16 {
+    tir.store %c, %b[%z] : f32, !tir.buffer<16xf32> loc("zero")
+  } loc("z")
+  tir.for parallel %i in 16 {
+    tir.store %c, %b[%i floordiv 2] : f32, !tir.buffer<16xf32> loc("halves")
+  } loc("i")
+  tir.for parallel %i in 16 {
+    tir.store %c, %b[%i mod 8] : f32, !tir.buffer<16xf32> loc("rest")
+  } loc("i")
+  tir.for parallel %i in 15 {
+    %0 = tir.load %b[%i + 1] : !tir.buffer<16xf32> -> f32 loc("l")
+    tir.store %0, %b[%i] : f32, !tir.buffer<16xf32> loc("shift")
+  } loc("i")
+} loc("f")
+
+// -----
+
+// CHECK: Memory verification failed with the following errors:
+// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations i=0 and i=1 write %b[0, 0] with s0 = 2 (layer 'halves')
+tir.prim_func @open(%b: !tir.buffer<?x?xf32, [s0, s1]>) outputs 1 sizes ["n", "m"] {
+  %c = arith.constant 1.0 : f32 loc("c")
+  tir.for parallel %i in s0 * s1 {
+    tir.store %c, %b[%i floordiv s1, %i mod s1] : f32, !tir.buffer<?x?xf32, [s0, s1]> loc("apart")
+  } loc("i")
+  tir.for parallel %i in s0 {
+    tir.store %c, %b[%i floordiv 2, 0] : f32, !tir.buffer<?x?xf32, [s0, s1]> loc("halves")
+  } loc("i")
+} loc("f")
