@@ -51,6 +51,8 @@ _OPTIONS: dict[str, tuple[Kind, Option]] = {
     "tir.instrument_bound_checkers": (bool, False),
     # Beyond TVM: products of tiles are vectors, "always", or "if-refused": where a process may not use tiles.
     "tir.lower_tiles": (str, ""),
+    # Beyond TVM: kernels whose loops have no marks of a schedule become tensor expressions, which strategies schedule.
+    "tir.raise_kernels": (bool, True),
     "tir.usmp.algorithm": (str, "greedy_by_size"),
     "tir.usmp.enable": (bool, False),
 }

@@ -32,6 +32,9 @@ PARTS = "parts"
 TURNED = "turned"
 """The tag of stages that have the transposed operand of a product whose rows only a call knows: of one row, none."""
 
+NORMALIZED = "normalized"
+"""The tag of stages whose elements are made of reductions of their rows, and that are no operator of another tag."""
+
 JOINED = "concatenate"
 """The tag of stages that have their operands one behind the other along an axis."""
 

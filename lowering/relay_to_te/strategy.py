@@ -28,9 +28,9 @@ from ...te.schedule.stage_state import StageState
 from .knobs import Decisions, Space
 from .schedules.common import Scheduling, tag_of
 from .schedules.joined import is_joined, stands_alone
-from .stages import BYTES, REPEATED, ROWS_APART
+from .stages import BYTES, NORMALIZED, REPEATED, ROWS_APART
 from .strategies import Strategy, all_rows, rows_for
-from .structure import structural_tag
+from .structure import name_structure
 
 _REDUCTION = "comm_reduce"
 """The tag of the row for reductions of any kind."""
@@ -63,7 +63,15 @@ ROWS: tuple[Strategy, ...] = (
     *_rows("injective", "elementwise:schedule_elementwise", ""),
     *_rows("repeated", "elementwise:schedule_repeated", REPEATED),
     *_rows("attention", "attention:schedule_attention", "dense", group=True),
-    *_rows("rows", "normalization:schedule_rows", "softmax_output", "log_softmax_output", "layer_norm", group=True),
+    *_rows(
+        "rows",
+        "normalization:schedule_rows",
+        "softmax_output",
+        "log_softmax_output",
+        "layer_norm",
+        NORMALIZED,
+        group=True,
+    ),
 )
 """The compiler's rows: name, schedule, the tags of stages it is for."""
 
@@ -103,7 +111,7 @@ def _scheduled(
 
 def _apply(work: Scheduling) -> None:
     """Schedule all stages."""
-    schedule, chosen = work.schedule, dict[str, str]()
+    schedule, chosen = name_structure(work.schedule), dict[str, str]()
     _inline(schedule)
     computes = [stage for stage in schedule.stages if stage.is_compute]
     stages = [stage for stage in computes if not stage.inlined]
@@ -142,7 +150,7 @@ def plain_schedule(func: te.FuncOp) -> Schedule:
 
 def is_scheduled_from_outside(func: te.FuncOp) -> bool:
     """Return whether a registered row is for some stage of a function."""
-    tags = {tag for stage in Schedule(func.clone()).computes for tag in _tags(stage)}
+    tags = {tag for stage in name_structure(Schedule(func.clone())).computes for tag in _tags(stage)}
     return any(row.tag in tags for row in all_rows(()))
 
 
@@ -151,7 +159,7 @@ def rows_that_serve(func: te.FuncOp, machine: Machine) -> list[Strategy]:
 
     These are rows of tags; of functions without any, the rows for elementwise stages. `func` is consumed.
     """
-    stages = [stage for stage in Schedule(func).stages if stage.is_compute]
+    stages = [stage for stage in name_structure(Schedule(func)).stages if stage.is_compute]
     tagged = [stage for stage in stages if tag_of(stage)] or stages
     rows = {row: None for stage in tagged for row in rows_for(_tags(stage)[0], ROWS) if row.when(stage, machine)}
     return sorted(rows, key=lambda row: -row.plevel)
@@ -160,13 +168,8 @@ def rows_that_serve(func: te.FuncOp, machine: Machine) -> list[Strategy]:
 def _tags(stage: StageState) -> list[str]:
     """The tags of the rows that may schedule a stage: its own, and those of rows for what has no other."""
     if stage.is_compute and stage.compute.reducer is not None:
-        return list(dict.fromkeys((_kind(stage) or _REDUCTION, _REDUCTION)))
+        return list(dict.fromkeys((tag_of(stage) or _REDUCTION, _REDUCTION)))
     return list(dict.fromkeys((tag_of(stage), "")))
-
-
-def _kind(stage: StageState) -> str:
-    """The tag of a reduction, else that of its structure."""
-    return tag_of(stage) or structural_tag(stage.compute)
 
 
 def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[[Strategy], bool]) -> bool:
@@ -198,7 +201,7 @@ def _ends_product(schedule: Schedule, stage: StageState) -> bool:
             if isinstance(read.tensor.owner, te.ComputeOp):
                 producer = schedule[read.tensor.owner]
                 if producer.compute.reducer is not None:
-                    return _kind(producer) == "dense" and same_shape(producer.compute.shape, stage.compute.shape)
+                    return tag_of(producer) == "dense" and same_shape(producer.compute.shape, stage.compute.shape)
                 if producer not in seen:
                     seen.add(producer)
                     pending.append(producer)

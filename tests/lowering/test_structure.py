@@ -66,7 +66,7 @@ KINDS: dict[str, tuple[Callable[[], list[Tensor]], str]] = {
         lambda: product((3, 9, 40), (40, 33), (3, 9, 33), 40, lambda a, b, k, n, i, j: a[n, i, k] * b[k, j]),
         "dense",
     ),
-    "one row": (lambda: product((1, 40), (40, 33), (1, 33), 40, lambda a, b, k, i, j: a[i, k] * b[k, j]), ""),
+    "one row": (lambda: product((1, 40), (40, 33), (1, 33), 40, lambda a, b, k, i, j: a[i, k] * b[k, j]), "dense"),
     "a square": (lambda: product((9, 40), (9, 40), (9, 9), 40, lambda a, b, k, i, j: a[i, k] * a[j, k]), "dense"),
     "rows of both": (lambda: product((9, 40), (9, 40), (9, 9), 40, lambda a, b, k, i, j: a[i, k] * b[i, k]), ""),
     "a term alone": (lambda: product((9, 40), (33, 40), (9, 33), 40, lambda a, b, k, i, j: a[i, k] * b[j, 0]), ""),

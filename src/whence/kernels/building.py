@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin, ModuleOp, StringAttr
+from xdsl.dialects.builtin import Builtin, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.math import Math
 from xdsl.dialects.vector import Vector
 from xdsl.ir import SSAValue
@@ -22,10 +22,14 @@ from whence.dialects.tir import BufferType, PrimFuncOp, Tir
 from whence.kernels.functions import Function
 from whence.kernels.open_functions import OpenFunction
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.relay_to_te.strategy import CHOSEN, schedule_by_rows
 from whence.lowering.te_to_tir.lower import lower_schedule
+from whence.lowering.tir_to_te.nests import NotRaised
+from whence.lowering.tir_to_te.raising import raised
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.textio import one_line
+from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
@@ -192,13 +196,13 @@ def build(
 
     args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is an output, and
     `f(a, b)` returns it. A call passes a number for a variable among args. They and binds are as for `lower`; default:
-    as in `build_schedule`.
+    as in `build_schedule`. A kernel whose loops have no marks of a schedule gets one by strategies (`scheduled`).
     Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args.
     """
     if not isinstance(inputs, Schedule):
         if args is not None:
             raise PipelineError("build: expected no args beside a prim_func, which has its own")
-        return build_prim_func(inputs, target=target, threads=threads)
+        return build_prim_func(scheduled(inputs, target), target=target, threads=threads)
     return _build(inputs, _Signature.of(inputs, args, "build", binds), target, name, threads)
 
 
@@ -240,6 +244,32 @@ def _build(
 
 
 @door()
+def scheduled(func: PrimFuncOp | HoldsModule | str, target: str | Target = "native") -> PrimFuncOp:
+    """Return a kernel with loops by the compiler's strategies, if the loops that it has are surely tensor expressions.
+
+    The rows that its stages are scheduled by are its attribute `raised`. Another kernel is returned as it is: one whose
+    loops are parallel, vectorized, unrolled or annotated, or do more than `tir_to_te` says. None is changed under
+    `tir.raise_kernels=False`, nor where passes of one's own, or checks of bounds, expect the loops as written.
+    Raises errors as `build_prim_func` does.
+    """
+    op = _kernel(func)
+    options = ("tir.instrument_bound_checkers", "tir.add_lower_pass", "tir.debug_keep_trivial_loop")
+    option = PassContext.current().option
+    if not option("tir.raise_kernels") or any(map(option, options)):
+        return op
+    try:
+        schedule = schedule_by_rows(Schedule(raised(op)), _target(target).hardware)
+        rows = schedule.sequence.attributes.get(CHOSEN)
+        lowered = lower_schedule(schedule)
+    except (NotRaised, ScheduleError, UndecidedSize):
+        # The loops as written are right, whatever no strategy can schedule.
+        return op
+    lowered.attributes.update(op.attributes)
+    lowered.attributes["raised"] = rows if rows is not None else DictionaryAttr({})
+    return lowered
+
+
+@door()
 def build_prim_func(
     func: PrimFuncOp | HoldsModule | str, *, target: str | Target = "native", threads: int | None = None
 ) -> Function:
@@ -249,10 +279,15 @@ def build_prim_func(
     `tir.assert` does not hold, or with `tir.instrument_bound_checkers` if an access leaves its buffer.
     Raises FrontendError for malformed text, VerifyException for a broken rule of the dialect.
     """
+    return Function(_kernel(func).clone(), _target(target), threads)
+
+
+def _kernel(func: PrimFuncOp | HoldsModule | str) -> PrimFuncOp:
+    """The kernel that is meant, verified."""
     if not isinstance(func, PrimFuncOp):
         func = parsed_prim_func(func) if isinstance(func, str) else _only(func.module)
     func.verify()
-    return Function(func.clone(), _target(target), threads)
+    return func
 
 
 def parsed_prim_func(text: str) -> PrimFuncOp:

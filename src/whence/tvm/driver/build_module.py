@@ -145,7 +145,7 @@ def build(
     if args is not None:
         raise PipelineError("build: expected no args beside a module, whose functions have their own")
     functions = {
-        func.sym_name.data: kernels.build_prim_func(func, target=machine, threads=threads)
+        func.sym_name.data: kernels.build(func, target=machine, threads=threads)
         for machine, module in inputs.items()
         for func in prim_funcs(module.module)
     }

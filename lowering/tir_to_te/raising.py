@@ -1,0 +1,329 @@
+"""tir -> te: a kernel that somebody wrote as loops or blocks becomes tensor expressions, which strategies schedule.
+
+    for i, j { C[i, j] = 0; for k { C[i, j] = C[i, j] + A[i, k] * B[k, j] } }
+
+is `C = te.sum(A[i, k] * B[k, j], axis=k)`. It is done where the loops say it exactly: each buffer is written whole, at
+distinct variables of loops; what else runs over a loop is a sum, product, largest or smallest. Sums of floats may round
+otherwise, as in any schedule. Ops keep their locations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FunctionType, StringAttr, VectorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ...dialects import te
+from ...dialects.affine import linear
+from ...dialects.element_types import is_unsigned, stored_type
+from ...dialects.sizes import Size, same
+from ...dialects.sizes.types import tensor_of
+from ...dialects.tir import AllocOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
+from ...provenance.builder import LocatedBuilder
+from ...provenance.span import fuse
+from ..te_to_tir.reducers import identity_attribute
+from .nests import Nest, NotRaised, is_whole, nests_of, plain_point
+
+_REDUCERS: dict[type[Operation], str] = {
+    arith.AddfOp: "sum",
+    arith.AddiOp: "sum",
+    arith.MulfOp: "prod",
+    arith.MuliOp: "prod",
+    arith.MaximumfOp: "max",
+    arith.MinimumfOp: "min",
+    arith.MaxSIOp: "max",
+    arith.MinSIOp: "min",
+    arith.MaxUIOp: "max",
+    arith.MinUIOp: "min",
+}
+"""The ops by which loops combine terms, and their reducers."""
+_OF_UNSIGNED = (arith.MaxUIOp, arith.MinUIOp)
+_OF_SIGNED = (arith.MaxSIOp, arith.MinSIOp)
+
+
+def raised(func: PrimFuncOp) -> te.FuncOp:
+    """Return the tensor expressions that a kernel computes; the kernel is not changed.
+
+    Raises NotRaised where its loops are not surely that, or say themselves how they run.
+    """
+    return _Raising(func).run()
+
+
+class _Raising:
+    def __init__(self, func: PrimFuncOp):
+        self.func = func
+        count = len(func.block.args) - func.outputs.value.data
+        self.inputs, self.outputs = func.block.args[:count], func.block.args[count:]
+        types = [_tensor(argument) for argument in self.inputs]
+        self.out = te.FuncOp(func.sym_name.data, types, [_tensor(each) for each in self.outputs], func.size_names)
+        self.out.location = func.location
+        self.builder = LocatedBuilder(self.out.block, func.location)
+        self.states: dict[SSAValue, SSAValue] = {}
+        """The tensor that each buffer holds now."""
+
+    def run(self) -> te.FuncOp:
+        for argument, value in zip(self.inputs, self.out.block.args, strict=True):
+            self.states[argument] = value
+            value.name_hint, value.location = argument.name_hint, argument.location
+        for nest in nests_of(self.func):
+            self._nest(nest)
+        if missing := [each.name_hint or "an output" for each in self.outputs if each not in self.states]:
+            raise NotRaised(self.func, f"nothing written to {', '.join(missing)}")
+        results = [self.states[each] for each in self.outputs]
+        if len(set(results)) != len(results) or any(isinstance(result, BlockArgument) for result in results):
+            raise NotRaised(self.func, "an output that is another tensor")
+        with self.builder.located(self.func.location):
+            self.builder.add(te.ReturnOp(*results))
+        self.out.properties["function_type"] = FunctionType.from_lists(
+            [value.type for value in self.out.block.args], [value.type for value in results]
+        )
+        # Results that readers overwrote are read no more.
+        for op in reversed(list(self.out.block.ops)):
+            if isinstance(op, te.ComputeOp) and not any(result.uses.get_length() for result in op.results):
+                op.detach()
+                op.erase()
+        _name_apart(self.out.computes)
+        self.out.verify()
+        return self.out
+
+    def _nest(self, nest: Nest) -> None:
+        """Add the stages of a nest, after which its buffer is what they compute."""
+        store = nest.store
+        if store.buffer in self.inputs:
+            raise NotRaised(store, "an input that is written")
+        if not isinstance(store.buffer, BlockArgument) and not isinstance(store.buffer.owner, AllocOp):
+            raise NotRaised(store, "a view that is written")
+        if isinstance(store.value.type, VectorType):
+            raise NotRaised(store, "a vector")
+        point = plain_point(store.map.data.results, store.indices)
+        data = [index for index in point if isinstance(index, SSAValue)]
+        if not is_whole(nest, data):
+            raise NotRaised(store, "a buffer that is not written whole, at an element for each point of the loops")
+        # A loop of one pass is at 0.
+        terms = [
+            axis
+            for axis, extent in zip(nest.axes, nest.extents, strict=True)
+            if axis not in data and not same(extent, 1)
+        ]
+        own = [op for op in nest.body if isinstance(op, LoadOp) and op.buffer is store.buffer]
+        if any(plain_point(load.map.data.results, load.indices) != point or load.guard is not None for load in own):
+            raise NotRaised(store, "elements of the buffer that it writes")
+        if not terms:
+            self.states[store.buffer] = self._stage(nest, data, [], None, (store.value,))
+            return
+        reducer, factors = self._combined(nest, own)
+        total = self._stage(nest, data, terms, reducer, factors)
+        self.states[store.buffer] = self._after(nest, reducer, total)
+
+    def _combined(self, nest: Nest, own: Sequence[LoadOp]) -> tuple[str, Sequence[SSAValue]]:
+        """The reducer of a nest that writes elements several times, and the factors of the term."""
+        store, reason = nest.store, "an element that is written several times, and not by a reduction"
+        op = store.value.owner
+        if not isinstance(op, Operation) or len(own) != 1:
+            raise NotRaised(store, reason)
+        (load,) = own
+        factors = [value for value in op.operands if value is not load.result]
+        wrong = _OF_SIGNED if is_unsigned(buffer_of(store.buffer).element_type) else _OF_UNSIGNED
+        if len(factors) != len(op.operands) - 1 or load.result.uses.get_length() != 1 or isinstance(op, wrong):
+            raise NotRaised(store, reason)
+        if isinstance(op, math.FmaOp) and op.operands[-1] is load.result:
+            return "sum", factors
+        if type(op) not in _REDUCERS:
+            raise NotRaised(store, reason)
+        return _REDUCERS[type(op)], factors
+
+    def _after(self, nest: Nest, reducer: str, total: SSAValue) -> SSAValue:
+        """Combine the elements of before with a reduction's terms, unless it starts from them anyway."""
+        store = nest.store
+        before = self.states.get(store.buffer)
+        if before is None:
+            raise NotRaised(store, "a reduction without a start")
+        if _is_start(before, reducer):
+            return total
+        shape = buffer_of(store.buffer).get_shape()
+        op = te.ComputeOp.make(nest.label, shape, buffer_of(store.buffer).element_type)
+        axes = list(op.block.args)
+        identity = AffineMap.identity(len(axes))
+        combine = store.value.owner
+        assert isinstance(combine, Operation)
+        builder = LocatedBuilder(op.block, combine.location)
+        parts = [builder.add(te.ReadOp.make(value, identity, axes)).result for value in (before, total)]
+        kind = arith.AddfOp if isinstance(combine, math.FmaOp) else type(combine)
+        result = builder.add(
+            kind.create(operands=parts, result_types=[parts[0].type], properties=dict(combine.properties))
+        )
+        builder.add(te.YieldOp(*result.results))
+        return self._added(op, nest)
+
+    def _stage(
+        self,
+        nest: Nest,
+        data: Sequence[SSAValue],
+        terms: Sequence[SSAValue],
+        reducer: str | None,
+        factors: Sequence[SSAValue],
+    ) -> SSAValue:
+        """Add the compute of the product of a nest's values, one or two, and return its result."""
+        type_ = buffer_of(nest.store.buffer)
+        point = plain_point(nest.store.map.data.results, nest.store.indices)
+        names = [
+            index.name_hint or f"i{k}" if isinstance(index, SSAValue) else f"i{k}" for k, index in enumerate(point)
+        ]
+        op = te.ComputeOp.make(
+            nest.label,
+            type_.get_shape(),
+            type_.element_type,
+            reduce_extents=[nest.extent_of(axis) for axis in terms],
+            reducer=reducer,
+            names=[*names, *(axis.name_hint or f"k{k}" for k, axis in enumerate(terms))],
+        )
+        values: dict[SSAValue, SSAValue] = {
+            index: op.block.args[number] for number, index in enumerate(point) if isinstance(index, SSAValue)
+        }
+        values.update(zip(terms, op.block.args[len(point) :], strict=True))
+        zeros = {axis for axis in nest.axes if axis not in values}
+        builder = LocatedBuilder(op.block, nest.store.location)
+        needed = _behind(factors)
+        for inner in nest.body:
+            if any(result in needed for result in inner.results):
+                with builder.located(inner.location):
+                    self._element(builder, inner, values, zeros, nest)
+        if any(factor not in values for factor in factors):
+            raise NotRaised(nest.store, "a value that no op computes")
+        elements = [values[factor] for factor in factors]
+        assert isinstance(nest.store.value.owner, Operation)
+        with builder.located(nest.store.value.owner.location):
+            element = builder.add(arith.MulfOp(elements[0], elements[1])).result if len(elements) > 1 else elements[0]
+        builder.add(te.YieldOp(element))
+        return self._added(op, nest)
+
+    def _element(
+        self,
+        builder: LocatedBuilder,
+        op: Operation,
+        values: dict[SSAValue, SSAValue],
+        zeros: set[SSAValue],
+        nest: Nest,
+    ) -> None:
+        """Add the op that a value of tir is in a compute."""
+        match op:
+            case LoadOp():
+                values[op.result] = self._read(builder, op, values, zeros, nest)
+            case IndexOp():
+                if op.result.type != te.INDEX:
+                    raise NotRaised(op, "an index that is a vector")
+                map_, indices = _moved(op.map.data, op.indices, values, zeros, op)
+                values[op.result] = builder.add(te.IndexOp.make(map_, indices)).result
+            case _ if all(value in values for value in op.operands) and op.name.startswith(("arith.", "math.")):
+                if any(isinstance(result.type, VectorType) for result in op.results):
+                    raise NotRaised(op, "a vector")
+                made = builder.add(op.clone(dict(values)))
+                values.update(zip(op.results, made.results, strict=True))
+            case _:
+                raise NotRaised(op, f"a value of {op.name}")
+
+    def _read(
+        self,
+        builder: LocatedBuilder,
+        op: LoadOp,
+        values: dict[SSAValue, SSAValue],
+        zeros: set[SSAValue],
+        nest: Nest,
+    ) -> SSAValue:
+        tensor = self.states.get(op.buffer)
+        if tensor is None:
+            raise NotRaised(op, "an element that nothing wrote before")
+        if op.result.type != stored_type(buffer_of(op.buffer).element_type):
+            raise NotRaised(op, "several elements at once")
+        if op.guard is not None and not _is_end_of_buffer(op, nest):
+            raise NotRaised(op, "an element with a condition that is not the end of its buffer")
+        map_, indices = _moved(op.map.data, op.indices, values, zeros, op)
+        return builder.add(te.ReadOp.make(tensor, map_, indices, op.otherwise)).result
+
+    def _added(self, op: te.ComputeOp, nest: Nest) -> SSAValue:
+        with self.builder.located(fuse([nest.store.location])):
+            return self.builder.add(op).result
+
+
+def _name_apart(computes: Sequence[te.ComputeOp]) -> None:
+    """Give each stage a label of its own: the name of what it computes, with a number behind further ones."""
+    labels: set[str] = set()
+    for compute in computes:
+        label, number = compute.label.data, 1
+        while label in labels:
+            label, number = f"{compute.label.data}_{number}", number + 1
+        labels.add(label)
+        compute.label = StringAttr(label)
+
+
+def _behind(values: Sequence[SSAValue]) -> set[SSAValue]:
+    seen, pending = set[SSAValue](), [*values]
+    while pending:
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            if isinstance(each.owner, Operation):
+                pending += each.owner.operands
+    return seen
+
+
+def _tensor(buffer: SSAValue) -> Attribute:
+    type_ = buffer_of(buffer)
+    return tensor_of(type_.element_type, type_.get_shape())
+
+
+def _moved(
+    map_: AffineMap, indices: Sequence[SSAValue], values: dict[SSAValue, SSAValue], zeros: set[SSAValue], op: Operation
+) -> tuple[AffineMap, list[SSAValue]]:
+    """A map over the axes of a compute; loops of one pass are at 0."""
+    kept = [index for index in indices if index not in zeros]
+    if missing := [index for index in kept if index not in values]:
+        raise NotRaised(op, f"an index {missing[0].name_hint or 'that is computed'} of outside")
+    unique = list(dict.fromkeys(kept))
+    dims = [AffineExpr.constant(0) if index in zeros else AffineDimExpr(unique.index(index)) for index in indices]
+    results = tuple(expr.replace_dims_and_symbols(dims, []) for expr in map_.results)
+    return AffineMap(len(unique), map_.num_symbols, results), [values[index] for index in unique]
+
+
+def _is_start(tensor: SSAValue, reducer: str) -> bool:
+    """Return whether a tensor is the number that a reducer starts from everywhere."""
+    op = tensor.owner
+    if not isinstance(op, te.ComputeOp) or op.reducer is not None:
+        return False
+    number = op.yielded.owner
+    if not isinstance(number, arith.ConstantOp):
+        return False
+    return number.value == identity_attribute(reducer, op.result.type.element_type)
+
+
+def _is_end_of_buffer(op: LoadOp, nest: Nest) -> bool:
+    """Return whether a guard holds exactly where the element is one of the buffer."""
+    guard = op.guard
+    assert guard is not None
+    ranges = tuple((cast(Size, 0), nest.extent_of(index) - 1) for index in op.indices if index in nest.axes)
+    if len(ranges) != len(op.indices):
+        return False
+    shape = buffer_of(op.buffer).get_shape()
+    if not all(isinstance(extent, int) for extent in shape) or any(not isinstance(high, int) for _, high in ranges):
+        return False
+    wanted: set[object] = set()
+    for expr, extent in zip(op.map.data.results, shape, strict=True):
+        wanted |= {_form(expr, ranges), _form(AffineExpr.constant(cast(int, extent) - 1) - expr, ranges)}
+    actual = {_form(expr, ranges) for expr in guard.data.results}
+    return wanted - {None} == actual - {None}
+
+
+def _form(expr: AffineExpr, ranges: tuple[tuple[Size, Size], ...]) -> object:
+    """The linear form of an expression that has to be at least 0; None if it always is."""
+    form = linear(expr, ranges)
+    least = cast(int, form.constant)
+    for atom, factor in form.terms:
+        if not isinstance(atom, AffineDimExpr):
+            return frozenset(form.terms), form.constant
+        low, high = ranges[atom.position]
+        least += min(cast(int, low) * cast(int, factor), cast(int, high) * cast(int, factor))
+    return None if least >= 0 else (frozenset(form.terms), form.constant)

@@ -1,0 +1,163 @@
+"""Kernels as loops and blocks become tensor expressions, where they are that, and compute what they did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import UnknownLoc
+
+import whence
+from whence import te
+from whence.kernels.building import build_prim_func, create_prim_func, parsed_prim_func, scheduled
+from whence.lowering.tir_to_te.nests import NotRaised
+from whence.lowering.tir_to_te.raising import raised
+
+Array = NDArray[Any]
+BUFFER = "!tir.buffer<8x8xf32>"
+HEAD = f"tir.prim_func @f(%a: {BUFFER}, %b: {BUFFER}, %c: {BUFFER}) outputs 1"
+BLOCKS = f"""{HEAD} {{
+  %t = tir.alloc : {BUFFER}
+  tir.for %i in 8 {{ tir.for %j in 8 {{ tir.for %k in 8 {{
+    tir.block "product" (%vi : spatial 8, %vj : spatial 8, %vk : reduce 8) at [%i, %j, %k] {{
+      tir.init {{
+        %zero = arith.constant 0.0 : f32
+        tir.store %zero, %t[%vi, %vj] : f32, {BUFFER}
+      }}
+      %0 = tir.load %t[%vi, %vj] : {BUFFER} -> f32
+      %1 = tir.load %a[%vi, %vk] : {BUFFER} -> f32
+      %2 = tir.load %b[%vj, %vk] : {BUFFER} -> f32
+      %3 = arith.mulf %1, %2 : f32
+      %4 = arith.addf %0, %3 : f32
+      tir.store %4, %t[%vi, %vj] : f32, {BUFFER}
+    }}
+  }} }} }}
+  tir.for %i in 8 {{ tir.for %j in 8 {{
+    tir.block "twice" (%vi : spatial 8, %vj : spatial 8) at [%i, %j] {{
+      %0 = tir.load %t[%vi, %vj] : {BUFFER} -> f32
+      %1 = arith.addf %0, %0 : f32
+      tir.store %1, %c[%vi, %vj] : f32, {BUFFER}
+    }}
+  }} }}
+}}"""
+
+
+def loops(body: str, start: str = "0.0") -> str:
+    """A kernel that starts `%c` and then runs `body` at each `%i, %j, %k`."""
+    return f"""{HEAD} {{
+      tir.for %i in 8 {{ tir.for %j in 8 {{
+        %s = arith.constant {start} : f32
+        tir.store %s, %c[%i, %j] : f32, {BUFFER}
+        tir.for %k in 8 {{ {body} }}
+      }} }}
+    }}"""
+
+
+def term(combine: str, point: str = "%i, %j", own: str = "%i, %j") -> str:
+    return f"""
+      %0 = tir.load %c[{own}] : {BUFFER} -> f32
+      %1 = tir.load %a[%i, %k] : {BUFFER} -> f32
+      %2 = {combine} %0, %1 : f32
+      tir.store %2, %c[{point}] : f32, {BUFFER}"""
+
+
+def arrays() -> list[Array]:
+    rng = np.random.default_rng(0)
+    return [rng.integers(-3, 4, (8, 8)).astype(np.float32) for _ in range(2)]
+
+
+def test_blocks_become_computes_with_their_labels_and_locations() -> None:
+    func = raised(parsed_prim_func(BLOCKS))
+    assert [compute.label.data for compute in func.computes] == ["product", "twice"]
+    assert func.computes[0].reducer is not None
+    assert func.computes[0].reducer.data == "sum"
+    assert not any(isinstance(op.location, UnknownLoc) for op in func.walk())
+    lines = [str(compute.location).partition(":")[2] for compute in func.computes]
+    assert len(set(lines)) == 2
+
+
+def test_blocks_are_scheduled_by_structure() -> None:
+    a, b = arrays()
+    kernel = whence.build(BLOCKS)
+    assert np.array_equal(kernel(a, b), 2 * (a @ b.T))
+    assert '"dense"' in str(scheduled(parsed_prim_func(BLOCKS)).attributes["raised"])
+
+
+@pytest.mark.parametrize(
+    ("combine", "start", "reducer", "stages"),
+    [
+        ("arith.addf", "0.0", "sum", 1),
+        ("arith.addf", "2.0", "sum", 3),
+        ("arith.mulf", "1.0", "prod", 1),
+        ("arith.maximumf", "0xFF800000", "max", 1),
+        ("arith.maximumf", "0.0", "max", 3),
+        ("arith.minimumf", "0x7F800000", "min", 1),
+    ],
+)
+def test_loops_that_reduce_keep_what_they_start_from(combine: str, start: str, reducer: str, stages: int) -> None:
+    text = loops(term(combine), start)
+    func = raised(parsed_prim_func(text))
+    assert len(func.computes) == stages
+    assert [compute.reducer.data for compute in func.computes if compute.reducer] == [reducer]
+    a, b = arrays()
+    assert np.array_equal(whence.build(text)(a, b), build_prim_func(text)(a, b))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        loops(term("arith.subf")),
+        loops(term("arith.addf", own="%j, %i")),
+        loops(term("arith.addf", point="%j, %i", own="%j, %i")),
+        loops(term("arith.addf", point="%i, %k", own="%i, %k")),
+        loops(f"%0 = tir.load %a[%i, %k] : {BUFFER} -> f32 tir.store %0, %c[%i, %j] : f32, {BUFFER}"),
+        loops(term("arith.addf")).replace("tir.for %j", "tir.for parallel %j"),
+        loops(term("arith.addf")).replace("tir.for %k in 8", "tir.for unrolled %k in 8"),
+        loops(term("arith.addf")).replace("tir.for %j in 8", "tir.for %j in 4"),
+        loops(term("arith.addf")).replace(f"tir.store %s, %c[%i, %j] : f32, {BUFFER}", ""),
+        BLOCKS.replace("at [%i, %j, %k]", "at [%i, %j, %k] where [6 - %i] >= 0"),
+        BLOCKS.replace("at [%i, %j, %k]", "at [%j, %j, %k]"),
+        BLOCKS.replace("%vk : reduce 8) at [%i, %j, %k]", "%vk : opaque 8) at [%i, %j, %k]"),
+        BLOCKS.replace("tir.store %1, %c", "tir.store %1, %a"),
+    ],
+)
+def test_other_loops_stay_as_they_are_written(text: str) -> None:
+    func = parsed_prim_func(text)
+    with pytest.raises(NotRaised):
+        raised(func)
+    assert scheduled(func) is func
+
+
+def test_an_option_leaves_loops_as_they_are_written() -> None:
+    func = parsed_prim_func(BLOCKS)
+    with whence.PassContext(config={"tir.raise_kernels": False}):
+        assert scheduled(func) is func
+
+
+def test_softmax_as_loops() -> None:
+    x = te.placeholder((6, 33), name="x")
+    k, q = te.reduce_axis((0, 33), name="k"), te.reduce_axis((0, 33), name="q")
+    m = te.compute((6,), lambda i: te.max(x[i, k], axis=k), name="m")
+    e = te.compute((6, 33), lambda i, j: te.exp(x[i, j] - m[i]), name="e")
+    s = te.compute((6,), lambda i: te.sum(e[i, q], axis=q), name="s")
+    out = te.compute((6, 33), lambda i, j: e[i, j] / s[i], name="out")
+    func = create_prim_func([x, out])
+    data = np.random.default_rng(0).standard_normal((6, 33)).astype(np.float32)
+    powers = np.exp(data - data.max(1, keepdims=True))
+    np.testing.assert_allclose(whence.build(func)(data), powers / powers.sum(1, keepdims=True), rtol=1e-5)
+    assert '"rows"' in str(scheduled(func).attributes["raised"])
+
+
+def test_open_sizes() -> None:
+    n = te.var("n")
+    a, b = te.placeholder((n, 16), name="a"), te.placeholder((16, 24), name="b")
+    k = te.reduce_axis((0, 16), name="k")
+    func = create_prim_func([a, b, te.compute((n, 24), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")])
+    kernel = whence.build(func)
+    assert '"dense"' in str(scheduled(func).attributes["raised"])
+    rng = np.random.default_rng(0)
+    for rows in (1, 7, 40):
+        x, y = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((rows, 16), (16, 24)))
+        assert np.array_equal(kernel(x, y), x @ y)
