@@ -87,6 +87,12 @@ def _pooled(x: Array, reduced: Any) -> Array:
     return reduced(sliding_window_view(x, (2, 2), (2, 3))[:, :, ::2, ::2], axis=(4, 5))
 
 
+def _same(x: Array, w: Array) -> Array:
+    """A convolution of 2 x 2 with every second element, of an image padded by one on each side."""
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    return np.einsum("nchwij,ocij->nohw", sliding_window_view(padded, (3, 3), (2, 3))[..., ::2, ::2], w)
+
+
 def test_operators_of_one_layout():
     """Each is the sum of products that its layouts say."""
     x, w = _random(2, 4, 6, 6), _random(8, 4, 3, 3)
@@ -112,6 +118,8 @@ def test_operators_of_one_layout():
             [1, 0, 1],
             full.transpose(2, 3, 1, 0),
         ),
+        ("conv2d_nchw", [x, w], [1, "VALID", 1], full),
+        ("conv2d_nchw", [x, w[:, :, :2, :2].copy()], [1, "SAME", 2], _same(x, w[:, :, :2, :2])),
         ("group_conv2d_nchw", [x, grouped], [1, 0, 1, 2], halves.reshape(2, 8, 4, 4)),
         ("depthwise_conv2d_nchw", [x, deep], [1, 0, 1], each),
         ("depthwise_conv2d_nhwc", [image, deep.transpose(2, 3, 0, 1).copy()], [1, 0, 1], each.transpose(0, 2, 3, 1)),

@@ -21,6 +21,17 @@ def _each(value: Any, count: int) -> tuple[int, ...]:
     return (value,) * count if isinstance(value, int) else tuple(value)
 
 
+def _padding(padding: Any, kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
+    """The padding of each axis, or of each side: of `SAME` as wide as the kernel's reach, half of it on each side."""
+    if padding == "VALID":
+        return (0,) * len(kernel)
+    if padding != "SAME":
+        return _each(padding, len(kernel))
+    reach = [step * (extent - 1) for extent, step in zip(kernel, dilation, strict=True)]
+    before = [(width + 1) // 2 for width in reach]
+    return (*before, *(width - first for width, first in zip(reach, before, strict=True)))
+
+
 def _convolution(name: str, data_layout: str, kernel_layout: str, has_groups: bool = False) -> Builder:
     """A convolution of `(Input, Filter, stride, padding, dilation[, groups], out_dtype)`."""
 
@@ -52,7 +63,7 @@ def _convolved(
             data,
             weight,
             strides=_each(stride, len(spatial)),
-            padding=_each(padding, len(spatial)),
+            padding=_padding(padding, [extents[letter] for letter in spatial], _each(dilation, len(spatial))),
             dilation=_each(dilation, len(spatial)),
             groups=_shape(data)[data_layout.index("C")] // extents["I"],
             channels=extents["O"],
