@@ -183,3 +183,53 @@ def test_variables_without_ends() -> None:
     assert values[x] > values[y] > values[z]
     system.zero(Form({x: 6, y: 10}, -5))
     assert system.solve() is None
+
+
+@pytest.mark.parametrize(
+    ("index", "met"), [("%i mod 12", "i=0 and i=12 write %a[0, 0]"), ("%i mod 11 + %i - %i", None)]
+)
+def test_the_other_branch_of_two_conditions(index: str, met: str | None) -> None:
+    """It runs where one of them does not hold: at 0 to 3 and at 12 to 15."""
+    (loop,) = loops(f"""
+    tir.for %i in 16 {{
+      tir.if [%i - 4, 11 - %i] >= 0 {{
+        tir.store %c, %a[1, %i] : f32, !tir.buffer<64x48xf32>
+      }} else {{
+        tir.store %c, %a[0, {index}] : f32, !tir.buffer<64x48xf32>
+      }}
+    }}""")
+    verdict = carried(loop)
+    assert verdict.undecided is None
+    found = "iterations i=1 and i=12 write %a[0, 1]" if met is None else f"iterations {met}"
+    assert str(verdict.conflict) == found
+
+
+def test_blocks_run_where_they_are_bound() -> None:
+    """A block that starts sums where its reduce variable is 0, in iterations that a condition leaves."""
+    body = """
+    tir.for %i in 8 {
+      tir.for %k in 4 {
+        tir.block "s" (%v : spatial 16, %r : reduce 4) at [%i * 2 + OFFSET, %k] where [3 - %i] >= 0 or [%i - 6] >= 0 {
+          tir.init {
+            tir.store %c, %s[%v] : f32, !tir.buffer<16xf32>
+          }
+          %0 = tir.load %s[%v] : !tir.buffer<16xf32> -> f32
+          %1 = tir.load %a[%v, %r] : !tir.buffer<64x48xf32> -> f32
+          %2 = arith.addf %0, %1 : f32
+          tir.store %2, %s[%v] : f32, !tir.buffer<16xf32>
+        }
+      }
+    }"""
+    buffers = "%a: !tir.buffer<64x48xf32>, %s: !tir.buffer<16xf32>"
+    i, k = loops(body.replace("OFFSET", "1"), buffers)
+    assert carried(i)
+    assert reordered([i, k], [k, i])
+    assert str(carried(k).conflict) == "iteration i=0, k=0 writes %s[1] that i=0, k=1 reads"
+    i, _ = loops(body.replace("%i * 2 + OFFSET", "%i floordiv 2"), buffers)
+    assert str(carried(i).conflict) == "iterations i=0, k=0 and i=1, k=0 write %s[0]"
+    # Iterations 3 and 4 alone would meet, but 4 does not run.
+    body = body.replace("%i * 2 + OFFSET", "%i - %i floordiv 4")
+    i, _ = loops(body, buffers)
+    assert carried(i)
+    i, _ = loops(body.replace("[%i - 6]", "[%i - 4]"), buffers)
+    assert str(carried(i).conflict) == "iterations i=3, k=0 and i=4, k=0 write %s[3]"
