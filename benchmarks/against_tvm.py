@@ -1,10 +1,11 @@
 """Kernels of ours, printed as TVMScript, compiled and run by TVM: are the bits the same?
 
-    python benchmarks/against_tvm.py --tvm PYTHON [--mcpu NAME] [--count 300] [--only TEXT] [MODEL ..]
+    python benchmarks/against_tvm.py --tvm PYTHON [--mcpu NAME] [--count 300] [--only TEXT] [--read] [MODEL ..]
 
 PYTHON: an interpreter with apache-tvm 0.27 (not a dependency of this project). The kernels are those of the ONNX
 standard's node tests, or of the given models, after all passes. Prints each kernel whose bits are not ours, and the
-counts of equal, close (1e-5), other and failed ones, and of those that have no text, by reason.
+counts of equal, close (1e-5), other and failed ones, and of those that have no text, by reason. With --read, our texts
+and those that TVM prints of them are read here, run, and printed again.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def worker(folder: Path, mcpu: str) -> None:
         inputs = [arrays[name] for name in sorted(arrays) if name.startswith("i")]
         expected = [arrays[name] for name in sorted(arrays) if name.startswith("o")]
         try:
-            function: Any = tvm.script.from_source(script.read_text()).with_attr("global_symbol", "main")
+            function: Any = tvm.script.from_source(script.read_text())
+            script.with_suffix(".tvm").write_text(function.script())
+            function = function.with_attr("global_symbol", "main")
             built: Any = tvm.compile(tvm.IRModule({"main": function}), target=target)
             found = [tvm.runtime.tensor(np.zeros_like(array)) for array in expected]
             built["main"](*map(tvm.runtime.tensor, inputs), *found)
@@ -105,6 +108,34 @@ def write(folder: Path, models: list[str], only: str, count: int) -> tuple[dict[
     return names, refused
 
 
+def read_again(folder: Path, names: dict[str, str]) -> Counter[str]:
+    """Read our texts and TVM's, and return how many are read, have the same bits, and print the same again."""
+    from whence.kernels import build_prim_func
+    from whence.script import from_source
+    from whence.support.errors import WhenceError
+
+    counts: Counter[str] = Counter()
+    for path in sorted([*folder.glob("*.txt"), *folder.glob("*.tvm")]):
+        whose = "TVM's" if path.suffix == ".tvm" else "our"
+        arrays = np.load(path.with_suffix(".npz"))
+        inputs = [arrays[name] for name in sorted(arrays) if name.startswith("i")]
+        expected = [arrays[name] for name in sorted(arrays) if name.startswith("o")]
+        try:
+            function = from_source(path.read_text(), file=path.name)
+            counts[f"{whose} texts read"] += 1
+            text = function.script()
+            counts[f"{whose} texts printed the same again"] += from_source(text).script() == text
+            found = build_prim_func(function.op)(*inputs)
+            outputs = found if isinstance(found, tuple) else (found,)
+            equal = all(np.asarray(a).tobytes() == b.tobytes() for a, b in zip(outputs, expected, strict=True))
+            counts[f"{whose} texts with the same bits"] += equal
+            if not equal:
+                print(f"other bits of {whose} text {path.stem} {names[path.stem]}")
+        except WhenceError as error:
+            print(f"not read or run: {whose} text {path.stem} {names[path.stem]}: {str(error).splitlines()[0][:200]}")
+    return counts
+
+
 def draw(random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iub":
         return random.integers(0, 2 if dtype.kind == "b" else 50, shape).astype(dtype)
@@ -120,6 +151,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="node tests whose name has this text")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--keep", type=Path, help="a folder for the texts")
+    parser.add_argument("--read", action="store_true", help="read, run and print the texts again")
     options = parser.parse_args()
     if options.worker is not None:
         worker(options.worker, options.mcpu)
@@ -142,6 +174,9 @@ def main() -> int:
                 print(f"{outcome:6} {stem} {names[stem]} {error}")
         if len(lines) != len(names):
             print(f"TVM ended after {len(lines)} of {len(names)}: {done.stderr[-300:]}")
+        if options.read:
+            for what, count in read_again(folder, names).items():
+                print(f"{count:4} {what}")
     print(f"{len(names)} kernels printed: " + ", ".join(f"{count} {name}" for name, count in outcomes.most_common()))
     for reason, count in refused.most_common():
         print(f"{count:4} not printed: {reason}")

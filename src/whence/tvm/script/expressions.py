@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from math import isinf
 from typing import Any, cast
 
 import whence.script.vector_accesses as vector_accesses
@@ -12,7 +13,7 @@ import whence.script.vectors as vectors
 from whence.script.names import NUMBERS, PLAIN, Names, described, listed, syntax
 from whence.script.source import Mistake
 from whence.script.words import CALLS, SPECIAL
-from whence.support.dtypes import BOOL, NAMES, element_of, is_float
+from whence.support.dtypes import BOOL, NAMES, element_of, is_float, rounded
 from whence.support.names import did_you_mean
 from whence.te.language.blocks import BufferRegion
 from whence.te.language.expr import (
@@ -120,6 +121,8 @@ class Expressions(Names):
             case ast.Constant(value=value):
                 if not isinstance(value, PLAIN):
                     self.source.refuse(node, f"expected a number or a string, got {type(value).__name__}")
+                if isinstance(value, float) and isinf(rounded(value, "float32")):
+                    self.source.refuse(node, f"expected a number of float32, got {value}; T.float64 has larger ones")
                 return value
             case ast.Name():
                 return self.look_up(node)
@@ -367,8 +370,9 @@ class Expressions(Names):
     def _converted(self, node: ast.Call, dtype: str, args: list[ast.expr]) -> Any:
         if len(args) != 1:
             self.source.refuse(node, f"expected T.{dtype}(number), got {len(args)} arguments")
-        value = self.value(args[0])
-        if isinstance(value, str) and is_float(vectors.element_of(dtype)):
+        literal = args[0].value if isinstance(args[0], ast.Constant) else None
+        value = literal if isinstance(literal, float) else self.value(args[0])
+        if isinstance(value, str) and is_float(element_of(dtype)):
             try:
                 value = float(value)
             except ValueError:
@@ -376,10 +380,11 @@ class Expressions(Names):
         if isinstance(value, Const) and value.location is None:
             value = value.value
         if isinstance(value, NUMBERS):
+            element = element_of(dtype)
+            if is_float(element) and isinf(rounded(value, element)) and not isinf(value):
+                self.source.refuse(args[0], f"expected a number of {element}, got {value}")
             with self.source.judged(node):
-                number = constant(
-                    float(value) if is_float(vectors.element_of(dtype)) else value, vectors.element_of(dtype)
-                )
+                number = constant(float(value) if is_float(element_of(dtype)) else value, element_of(dtype))
                 return number if vectors.lanes_of(dtype) == 1 else vectors.broadcast(number, vectors.lanes_of(dtype))
         return self._cast(node, dtype, value)
 

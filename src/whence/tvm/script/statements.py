@@ -253,7 +253,7 @@ class Statements(Declarations):
         stored = self.value(value)
         if any(isinstance(index, slice) for index in indices):
             *outer, last = indices
-            start = convert(0) if last.start is None else last.start
+            start = convert(0) if getattr(last, "start", None) is None else last.start
             if any(isinstance(index, slice) for index in outer) or not vectors.is_vector(stored):
                 self.source.refuse(target, "expected a vector, and a slice in the last index alone")
             indices = [*outer, vectors.ramp(start, 1, vectors.lanes_of(stored.dtype))]
