@@ -5,27 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import Pure
 
 from ...dialects.tir import (
-    AllocConstOp,
-    AllocOp,
     BlockOp,
-    ForOp,
-    IfOp,
-    IndexOp,
-    InitOp,
     LoadOp,
-    PrimFuncOp,
     StoreOp,
     buffer_of,
 )
-from ...dialects.tir.lanes import lanes
 from ...provenance.walk import walk
-from .bindings import Place, place_of
-from .state import refuse
+from .bindings import Place
 
 Element: TypeAlias = LoadOp | StoreOp
 
@@ -44,32 +33,6 @@ class Access(NamedTuple):
     @property
     def writes(self) -> bool:
         return isinstance(self.op, StoreOp)
-
-
-def elements(primitive: str, root: Operation) -> list[Access]:
-    """The accesses below `root`. Raises ScheduleError for statements of which it cannot tell what they access."""
-    found: list[Access] = []
-    for op in walk(root):
-        match op:
-            case LoadOp() | StoreOp():
-                value = op.result if isinstance(op, LoadOp) else op.value
-                if lanes(value.type):
-                    refuse(primitive, "expected accesses of single elements, got a vector's", *_around(op))
-                found.append(Access(op, place_of(op)))
-            case BlockOp() | ForOp() | IfOp() | InitOp() | PrimFuncOp() | AllocOp() | AllocConstOp() | ConstantOp():
-                pass
-            case IndexOp():
-                pass
-            case _ if op.has_trait(Pure):
-                pass
-            case _:
-                refuse(primitive, f"expected loads, stores and arithmetic, got {op.name}", *_around(op))
-    return found
-
-
-def _around(op: Operation) -> list[Operation]:
-    block = next(iter(_blocks_around(op)), None)
-    return [] if block is None else [block]
 
 
 def _blocks_around(op: Operation) -> Iterator[BlockOp]:

@@ -1,37 +1,23 @@
 """The order that accesses of one buffer need: which loops may be reordered or run at once.
 
-What cannot be shown to be in order is refused.
+What cannot be shown to be in order is refused. The dependences between iterations are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, math
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.affine import bounds, flatten, linear, linear_bounds
+from ...dialects.affine import flatten, linear, linear_bounds
 from ...dialects.sizes.kernel import lifted
-from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp, buffer_of
+from ...dialects.tir import BlockOp, ForOp, buffer_of
+from ...passes.tir.analysis.dependence import Verdict, carried, reordered
 from ...provenance.walk import walk
-from .accesses import Access, block_of, elements, name_of_buffer
+from .accesses import Access, block_of
 from .bindings import Place, resolved
 from .state import name_of, refuse
-
-_COMBINERS = (
-    arith.AddfOp,
-    arith.AddiOp,
-    arith.MulfOp,
-    arith.MuliOp,
-    arith.MaximumfOp,
-    arith.MinimumfOp,
-    arith.MaxSIOp,
-    arith.MinSIOp,
-    arith.MaxUIOp,
-    arith.MinUIOp,
-)
-"""Ops of reductions whose terms may come in any order."""
 
 
 def is_distinct(loop: ForOp, accesses: Sequence[Access], varying: set[SSAValue]) -> bool:
@@ -101,118 +87,42 @@ def _is_loop(value: SSAValue) -> bool:
     return isinstance(owner, Block) and isinstance(value, BlockArgument) and isinstance(owner.parent_op(), ForOp)
 
 
-def conflicts(primitive: str, root: Operation) -> dict[SSAValue, list[Access]]:
-    """The accesses below `root` of each buffer that is written there."""
-    found: dict[SSAValue, list[Access]] = {}
-    for access in elements(primitive, root):
-        found.setdefault(access.buffer, []).append(access)
-    return {buffer: group for buffer, group in found.items() if any(access.writes for access in group)}
-
-
 def inside(root: ForOp) -> set[SSAValue]:
     """The variables of the loops below `root`."""
     return {op.var for op in walk(root) if isinstance(op, ForOp) and op is not root}
 
 
-def is_private(buffer: SSAValue, root: Operation) -> bool:
-    """Return whether a buffer lives inside of `root`."""
-    owner = buffer.owner
-    parent = owner.parent_op() if isinstance(owner, Operation) else None
-    while parent is not None:
-        if parent is root:
-            return True
-        parent = parent.parent_op()
-    return False
-
-
 def check_parallel(primitive: str, loop: ForOp) -> None:
     """Refuse to run the iterations of a loop at once where two may name one element that one of them writes."""
-    if loop.is_known and not loop.is_run(2):
-        return
-    for buffer, accesses in conflicts(primitive, loop).items():
-        if is_private(buffer, loop) or is_distinct(loop, accesses, inside(loop)):
-            continue
-        where = next((block for access in accesses if access.writes and (block := block_of(access.op))), None)
-        name = name_of_buffer(buffer)
-        witness = _witness(loop, accesses)
-        text = f"expected iterations of {name_of(loop)} that share no element of {name}, got {witness}"
-        refuse(primitive, text, loop, *([where] if where is not None else []))
-
-
-def _witness(loop: ForOp, accesses: Sequence[Access]) -> str:
-    name, variable = name_of_buffer(accesses[0].buffer), name_of(loop)
-    for access in accesses:
-        block = block_of(access.op)
-        if access.writes and loop.var not in access.place.values and (block is None or not block.guards):
-            point = [bounds(expr, [(0, 0)] * len(access.place.values))[0] for expr in access.place.exprs]
-            return f"{variable}=0 and {variable}=1 that both write {name}[{', '.join(map(str, point))}]"
-    return f"accesses of {name} that may meet in two of them"
+    verdict = carried(loop)
+    if not verdict:
+        text = f"expected iterations of {name_of(loop)} that do not depend on each other, got {_reason(verdict)}"
+        refuse(primitive, text, loop, *_blocks(verdict))
 
 
 def check_reorder(primitive: str, old: Sequence[ForOp], new: Sequence[ForOp]) -> None:
     """Refuse another order of a chain of loops where that turns the order of two accesses of one element."""
-    varying = {loop.var for loop in old} | inside(old[-1])
-    many = [loop for loop in old if not loop.is_known or loop.is_run(2)]
-    for buffer, accesses in conflicts(primitive, old[0]).items():
-        if is_private(buffer, old[-1]):
-            continue
-        shared = [loop for loop in many if not is_distinct(loop, accesses, varying - {loop.var})]
-        turned = [loop for loop in new if loop in shared]
-        if turned == shared:
-            continue
-        first, second = next((a, b) for a, b in zip(shared, turned, strict=True) if a is not b)
-        if is_accumulated(accesses, old):
-            continue
-        name = name_of_buffer(buffer)
-        text = (
-            f"expected {name_of(first)} and {name_of(second)} in their order, as iterations of both share elements of "
-            f"{name}, got {', '.join(map(name_of, new))}"
+    verdict = reordered(old, new)
+    if not verdict:
+        order = ", ".join(map(name_of, new))
+        refuse(
+            primitive, f"expected an order that keeps all values, got {order}: {_reason(verdict)}", *_blocks(verdict)
         )
-        refuse(primitive, text, first, second)
 
 
-def is_accumulated(accesses: Sequence[Access], loops: Sequence[ForOp]) -> bool:
-    """Return whether accesses are those of one sum, product or extreme whose terms may come in any order.
-
-    The loops must run each point of the block once, as its start belongs to one of them.
-    """
-    blocks = {block_of(access.op) for access in accesses}
-    if len(blocks) != 1 or (block := next(iter(blocks))) is None or reduction_of(block) is None:
-        return False
-    return is_one_to_one(block, loops)
+def _reason(verdict: Verdict) -> str:
+    """The witness of a conflict, or why there is no answer."""
+    if verdict.conflict is not None:
+        return str(verdict.conflict)
+    return f"an open question: {verdict.undecided}"
 
 
-def reduction_of(block: BlockOp) -> StoreOp | None:
-    """The store of `C[..] = C[..] + term`, if all that a block does, but for its start, is this, in any order."""
-    stores = [op for op in block.block.ops if isinstance(op, StoreOp)]
-    if len(stores) != 1 or any(isinstance(op, ForOp | BlockOp) for op in block.block.ops):
-        return None
-    (store,) = stores
-    combine = store.value.owner
-    loads = [op for op in block.block.ops if isinstance(op, LoadOp) and op.buffer is store.buffer]
-    if len(loads) != 1 or not isinstance(combine, Operation):
-        return None
-    (old,) = loads
-    sums = isinstance(combine, math.FmaOp) and combine.operands[2] is old.result
-    combines = isinstance(combine, _COMBINERS) and any(operand is old.result for operand in combine.operands)
-    if not (sums or combines) or not old.result.has_one_use() or not combine.results[0].has_one_use():
-        return None
-    inits = [op for op in walk(block) if isinstance(op, StoreOp) and op.buffer is store.buffer]
-    points = [Place(op.map.data.results, tuple(op.indices)).simplified() for op in (old, *inits)]
-    starts_first = block.init is None or _begins_at_zero(block)
-    return store if starts_first and all(point == points[0] for point in points) else None
-
-
-def _begins_at_zero(block: BlockOp) -> bool:
-    """Return whether the reduce variables of a block are all 0 in the first iteration, in whatever order."""
-    place = resolved(Place(block.map.data.results, tuple(block.indices)))
-    for kind, expr in zip(block.kinds, place.exprs, strict=True):
-        if kind.data != "reduce":
-            continue
-        form = linear(expr, place.ranges)
-        if form.constant != 0 or not all(isinstance(factor, int) and factor > 0 for _, factor in form.terms):
-            return False
-    return True
+def _blocks(verdict: Verdict) -> list[Operation]:
+    """The blocks of the accesses that are in conflict."""
+    if verdict.conflict is None:
+        return []
+    around = [block_of(touch.op) for touch in (verdict.conflict.first, verdict.conflict.second)]
+    return list(dict.fromkeys(block for block in around if block is not None))
 
 
 def is_one_to_one(block: BlockOp, loops: Sequence[ForOp]) -> bool:
