@@ -266,6 +266,7 @@ class TransformLayoutOp(Primitive):
     """Element (i, j, ..) of the stage is stored at `layout`(i, j, ..); the loops along it, where they follow it."""
 
     name = "schedule.transform_layout"
+    READS: ClassVar[tuple[int, ...]] = (0,)
     stage = operand_def(StageType)
     layout = prop_def(AffineMapAttr)
     axes = var_result_def(AxisType)
@@ -307,6 +308,7 @@ class SetAxisSeparatorsOp(Primitive):
     """The positions that split the dimensions of the stage's buffer into groups; each group is flattened alone."""
 
     name = "schedule.set_axis_separators"
+    READS: ClassVar[tuple[int, ...]] = (0,)
     stage = operand_def(StageType)
     positions = prop_def(DenseArrayBase)
 

@@ -164,7 +164,7 @@ def film(
 def frame_loops(schedule: Schedule, number: int) -> tuple[list[str], str]:
     """The lines of the loops of frame `number` of a schedule's film, and the reason why there are none."""
     try:
-        return printed(lower_schedule(schedule.snapshot(number), draft=True)).splitlines(), ""
+        return printed(lower_schedule(schedule.snapshot(number), draft=True, own_layouts=True)).splitlines(), ""
     except ScheduleError as problem:
         return [], str(problem)
 

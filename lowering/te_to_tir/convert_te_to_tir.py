@@ -68,7 +68,7 @@ def lower_functions(module: ModuleOp, functions: Sequence[te.FuncOp], *, schedul
         if sequence is None and scheduled_only:
             continue
         schedule = replay(func.clone(), sequence, None, intrinsics) if sequence is not None else Schedule(func.clone())
-        block.insert_op_before(lower_schedule(schedule), func)
+        block.insert_op_before(lower_schedule(schedule, own_layouts=True), func)
         func.detach()
         func.erase()
     for sequence in sequences.values():

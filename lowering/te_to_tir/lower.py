@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import te, tir
+from ...dialects.affine import ZERO
 from ...dialects.sizes.types import extents_of
 from ...provenance.span import fuse
 from ...te.schedule.bounds import infer_bounds
@@ -23,12 +24,18 @@ from ...te.schedule.tensor_intrin import TensorIntrin
 from .nests import NestLowering
 from .parts import lower_part
 from .scans import scan_bodies, steps
+from .storage import Stored, layout_of
 from .stores import Part
 from .whole import copy_rows, emit_extern, emit_hybrid
 
 
 def lower_schedule(
-    schedule: Schedule, part: Part = "all", *, results: Sequence[SSAValue] | None = None, draft: bool = False
+    schedule: Schedule,
+    part: Part = "all",
+    *,
+    results: Sequence[SSAValue] | None = None,
+    draft: bool = False,
+    own_layouts: bool = False,
 ) -> tir.PrimFuncOp:
     """The prim_func of a schedule, with the te.func's name. The schedule's function is consumed.
 
@@ -36,13 +43,24 @@ def lower_schedule(
     results: the tensors that the function writes for its caller, in order, by default those that it returns. One of a
     stage that is computed in a loop has the elements that its readers need.
     draft: to be looked at, not run: local buffers may be larger than a thread's stack.
+    own_layouts: arguments and results may have the layouts of `transform_layout`, which the caller knows of.
 
     Raises ScheduleError when the schedule cannot be carried out.
     """
     normalize(schedule)
+    if not own_layouts:
+        _check_row_major(schedule)
     lowering = _Lowering(schedule, part, list(schedule.func.return_op.values if results is None else results))
     lowering.draft = draft
     return lowering.run()
+
+
+def _check_row_major(schedule: Schedule) -> None:
+    """Fail for arguments and results in other layouts than those that whoever calls the function relies on."""
+    results = {schedule[value] for value in schedule.func.return_op.values}
+    for stage in [*schedule.placeholders.values(), *results]:
+        if stage.storage.layout is not None:
+            stage.fail("transform_layout", "expected an argument or a result in the order of its axes for its callers")
 
 
 def _lower_intrin(intrin: TensorIntrin, part: Part) -> tir.PrimFuncOp:
@@ -61,16 +79,20 @@ class _Lowering(NestLowering):
         source = schedule.func
         values = [*source.block.args, *outputs]
         types = [cast(TensorType[Attribute], value.type) for value in values]
-        buffers = [tir.BufferType.of(extents_of(type_), type_.element_type) for type_ in types]
+        layouts = [layout_of(schedule[value], extents_of(type_)) for value, type_ in zip(values, types, strict=True)]
+        buffers = [
+            tir.BufferType.of(layout.shape, type_.element_type) for layout, type_ in zip(layouts, types, strict=True)
+        ]
         func = tir.PrimFuncOp(source.sym_name.data, buffers, len(outputs), source.size_names)
         func.location = source.location
         returned = set(source.return_op.values)
         self.scans = scan_bodies(source)
         super().__init__(func, _lower_intrin, schedule, infer_bounds(schedule), part)
-        for argument, value in zip(func.block.args, values, strict=True):
+        for argument, value, layout in zip(func.block.args, values, layouts, strict=True):
             argument.name_hint = "out" if value in returned else value.name_hint
             argument.location = _location_of(value)
-            self.storage[value] = self.stored(argument)
+            rank = len(cast(TensorType[Attribute], value.type).shape)
+            self.storage[value] = Stored(argument, [ZERO] * rank, layout)
         self.exposed = {
             stage for stage in schedule.stages if any(v in outputs and v not in returned for v in stage.outputs)
         }

@@ -103,5 +103,5 @@ class StoreLowering(BufferLowering):
                 yield points[argument]
             if not below(high, extent):
                 yield room(points[argument], extent)
-        if (predicate := stage.storage.predicate) is not None:
-            yield from (substitute(e, [points[a] for a in stage.compute.axes]) for e in bounds_of(predicate))
+        for condition in stage.storage.conditions:
+            yield from (substitute(e, [points[a] for a in stage.compute.axes]) for e in bounds_of(condition))

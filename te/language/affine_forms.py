@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
@@ -103,10 +104,15 @@ def bounds_of(condition: AffineSetAttr) -> list[AffineExpr]:
 
 
 def layout_map(function: Callable[..., Any], names: Sequence[str]) -> tuple[AffineMapAttr, list[int]]:
-    """Return the layout that a lambda of the axes defines, and the positions of AXIS_SEPARATOR."""
+    """Return the layout that a lambda of the axes defines, and the positions of AXIS_SEPARATOR.
+
+    Parameters by name only are the last axes: `lambda *outer, n: [*outer, n // 4, n % 4]`.
+    """
     axes = [Axis(name, 1) for name in names]
     dims: dict[Axis, AffineExpr] = {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)}
-    answer: Any = function(*axes)
+    last = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    first = len(axes) - len(last)
+    answer: Any = function(*axes[:first], **dict(zip(last, axes[first:], strict=False)))
     results: list[AffineExpr] = []
     separators: list[int] = []
     for item in cast(Sequence[ExprLike | str], answer if isinstance(answer, list | tuple) else [answer]):

@@ -273,7 +273,8 @@ class Compare(Expr):
     def __bool__(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.op not in ("eq", "ne"):
             super().__bool__()
-        return (self.a is self.b) == (self.op == "eq")
+        a, b = self.a, self.b
+        return (a.value == b.value if isinstance(a, Const) and isinstance(b, Const) else a is b) == (self.op == "eq")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...dialects.affine import ZERO, linear
+from ...dialects.affine import ZERO, bounds, linear
 from ...dialects.sizes import Size
 
 
@@ -49,6 +49,22 @@ def repeats_within(layout: AffineMap) -> int:
                 case _:
                     pass
     return 2 * period * step + 1
+
+
+def divides_evenly(layout: AffineMap, shape: Sequence[int]) -> bool:
+    """Return whether each remainder that a layout takes, for axes of extents `shape`, takes all of its values.
+
+    `(i) -> (i floordiv 4, i mod 4)` does for 8 elements, and for 6 or 3 not.
+    """
+    ranges = tuple((0, extent - 1) for extent in shape)
+    for part in (part for result in layout.results for part in result.dfs()):
+        match part:
+            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=digits, rhs=AffineConstantExpr(value=modulus)):
+                if (cast(int, bounds(digits, ranges)[1]) + 1) % modulus:
+                    return False
+            case _:
+                pass
+    return True
 
 
 def inverse_layout(layout: AffineMap, shape: Sequence[Size]) -> tuple[AffineExpr, ...] | None:

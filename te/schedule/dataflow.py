@@ -132,7 +132,7 @@ def cache_write(table: StageTable[Stage], stage: Stage, scope: str) -> Stage:
     cache = Stage(stage.record, cached)
     cache.scope, cache.group = scope, stage.group
     if layout is not None:
-        cache.storage.predicate = layout.inside
+        cache.storage.inside = layout.inside
     table.stages.insert(table.stages.index(stage), cache)
     before, made_of = stage.axes, stage.made_of
     stage.relayout(copy)

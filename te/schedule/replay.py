@@ -88,6 +88,9 @@ class _Replay:
     def _tensor(self, handle: SSAValue) -> SSAValue:
         return self.arguments[handle] if handle in self.arguments else self.stages[handle].outputs[0]
 
+    def _argument_or_stage(self, handle: SSAValue) -> Stage:
+        return self.schedule[self.arguments[handle]] if handle in self.arguments else self.stages[handle]
+
     def _intrinsic(self, op: ops.TensorizeOp | ops.TensorComputeOp) -> TensorIntrin:
         intrinsic = self.intrinsics.get(op.intrin.data)
         if intrinsic is None:
@@ -190,11 +193,12 @@ class _Replay:
             case ops.SetStorePredicateOp():
                 stages[op.stage].set_store_predicate(op.condition)
             case ops.TransformLayoutOp():
-                loops = stages[op.stage].set_layout(op.layout)
+                stage = self._argument_or_stage(op.stage)
+                loops = stage.set_layout(op.layout)
                 if op.axes and len(op.axes) != len(loops):
                     raise ScheduleError(message(op.name, f"{len(loops)} loops", str(len(op.axes)), op.location))
-                self._name(stages[op.stage], op.axes, loops)
+                self._name(stage, op.axes, loops)
             case ops.SetAxisSeparatorsOp():
-                stages[op.stage].set_axis_separators(op.values)
+                self._argument_or_stage(op.stage).set_axis_separators(op.values)
             case _:
                 raise ScheduleError(f"schedule.sequence: expected schedule primitives, got {op.name}")

@@ -21,7 +21,7 @@ from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map
 from ..language.expr import Axis, Expr
-from ..language.layouts import repeats_within
+from ..language.layouts import divides_evenly, repeats_within
 from ..language.tensor import Body
 from .attrs import IterVarAttr, attr_of
 from .itervar import IterVar
@@ -244,15 +244,18 @@ class Stage(LoopPrimitives):
         each dimension is made of whole digits of axes, as in tiles, transpositions and what is flattened; points past
         the end of an axis are guarded. Else the loops stay, and there are none to return.
         A second layout is one of the first one's dimensions. `te.AXIS_SEPARATOR` among the results stands for
-        set_axis_separators. Raises ScheduleError for an output, and when the function is not affine or gives two
-        elements one place.
+        set_axis_separators.
+        The array of a placeholder or a result has the layout's shape: a caller passes, or gets, elements in that order.
+        A placeholder has no loops. Raises ScheduleError when the function is not affine or gives two elements one
+        place; for a tensor that an operation other than a compute takes as a whole; and for a placeholder or a result
+        of open size, or with places of no element.
         """
-        self.the_compute("transform_layout")
+        self._laid_out_anew("transform_layout")
         try:
             before = self.storage.layout
-            names = [axis.name for axis in self.axes] if before is None else [f"axis{i}" for i in range(_rank(before))]
+            names = self._dim_names() if before is None else [f"axis{i}" for i in range(_rank(before))]
             layout, separators = layout_map(function, names)
-        except (ScheduleError, TypeError) as error:
+        except (ScheduleError, TypeError, ValueError) as error:
             self.fail("transform_layout", str(error))
         self._check_separators("transform_layout", separators, len(layout.data.results))
         new_axes = self.set_layout(layout)
@@ -262,7 +265,7 @@ class Stage(LoopPrimitives):
 
     def set_layout(self, layout: AffineMapAttr) -> list[IterVar]:
         """transform_layout with the function as an affine map: of the axes, or of the dims of the layout before."""
-        self._own_buffer("transform_layout", "transform layout")
+        self._laid_out_anew("transform_layout")
         if self.storage.align or self.storage.rolling_buffer:
             self.fail("transform_layout", "expected a plain buffer, got one that is aligned or rolling")
         composed = layout
@@ -276,18 +279,32 @@ class Stage(LoopPrimitives):
         self._check_layout(composed)
         self.storage.layout = composed
         new_axes = self.follow_layout(layout.data)
-        op = self.record.add(ops.TransformLayoutOp(self.record.stage(self), layout, len(new_axes)), self)
+        op = self.record.add(ops.TransformLayoutOp(self.record.tensor(self.outputs[0]), layout, len(new_axes)), self)
         for axis, value in zip(new_axes, op.axes, strict=True):
             self.record.name_axis(axis, value)
         return new_axes
 
+    def _laid_out_anew(self, primitive: str) -> None:
+        """Fail unless all that touches the tensors asks for single elements, or is the caller of the function."""
+        if not self.is_placeholder:
+            self.the_compute(primitive)
+        for use in (use.operation for output in self.outputs for use in output.uses):
+            if not isinstance(use, te.ReadOp if self.is_placeholder else te.ReadOp | te.ReturnOp):
+                self.fail(primitive, f"expected a tensor that is read by element, got one that {use.name} takes whole")
+
+    def _dim_names(self) -> list[str]:
+        return [f"i{dim}" for dim in range(len(self.shape))] if self.is_placeholder else [a.name for a in self.axes]
+
     def _check_layout(self, layout: AffineMapAttr) -> None:
-        if layout.data.num_dims != len(self.compute.shape):
-            rank = len(self.compute.shape)
+        if layout.data.num_dims != len(self.shape):
+            rank = len(self.shape)
             self.fail("transform_layout", f"expected a layout of {rank} axes, got one of {layout.data.num_dims}")
+        of_caller = self.is_placeholder or self.is_output
+        if of_caller and not all(isinstance(extent, int) for extent in self.shape):
+            self.fail("transform_layout", f"expected known extents of an argument or a result, got {self.shape}")
         # An axis of open size is looked at as far as the layout may repeat itself.
         period = repeats_within(layout.data)
-        shape = tuple(extent if isinstance(extent, int) else period for extent in self.compute.shape)
+        shape = tuple(extent if isinstance(extent, int) else period for extent in self.shape)
         if prod(shape) > _CHECKED:
             self.fail("transform_layout", f"expected a tensor of at most {_CHECKED} elements, got {prod(shape)}")
         grid = list(np.indices(shape).reshape(len(shape), -1))
@@ -302,6 +319,10 @@ class Stage(LoopPrimitives):
         places = np.ravel_multi_index(columns, sizes) if columns else np.zeros(prod(shape), np.int64)
         if len(np.unique(places)) != prod(shape):
             self.fail("transform_layout", f"expected a place of its own for each element, got {layout.data}")
+        if of_caller and (prod(sizes) != prod(shape) or not divides_evenly(layout.data, shape)):
+            self.fail(
+                "transform_layout", f"expected an element at each place of an argument or a result, got {layout.data}"
+            )
 
     def _check_separators(self, primitive: str, positions: Sequence[int], rank: int) -> list[int]:
         """The positions as ints."""
@@ -318,9 +339,10 @@ class Stage(LoopPrimitives):
         Memory here is flat, so that they change nothing but the attribute. Raises ScheduleError unless the positions
         increase and lie within the buffer's rank.
         """
-        self.the_compute("set_axis_separators")
+        if not self.is_placeholder:
+            self.the_compute("set_axis_separators")
         layout = self.storage.layout
-        rank = len(layout.data.results) if layout is not None else len(self.compute.shape)
+        rank = len(layout.data.results) if layout is not None else len(self.shape)
         positions = self._check_separators("set_axis_separators", positions, rank)
         self.storage.separators = tuple(positions)
-        self.record.add(ops.SetAxisSeparatorsOp(self.record.stage(self), positions), self)
+        self.record.add(ops.SetAxisSeparatorsOp(self.record.tensor(self.outputs[0]), positions), self)

@@ -52,13 +52,20 @@ class Storage:
     rolling_buffer: bool = False
     predicate: AffineSetAttr | None = None
     """Over the data axes: only where it holds an element is stored."""
+    inside: AffineSetAttr | None = None
+    """Like `predicate`, of a cache whose axes run past the tensor's end: it holds for the elements there are."""
+
+    @property
+    def conditions(self) -> list[AffineSetAttr]:
+        """All that must hold for an element to be stored."""
+        return [condition for condition in (self.inside, self.predicate) if condition is not None]
 
     def __str__(self) -> str:
         parts = [f"axis {axis} aligned to {factor}, {offset} on" for axis, (factor, offset) in self.align.items()]
         parts += [f"layout {self.layout.data}"] if self.layout is not None else []
         parts += [f"axis separators {list(self.separators)}"] if self.separators else []
         parts += [name for name in ("double_buffer", "rolling_buffer") if getattr(self, name)]
-        parts += [f"stored if {self.predicate.data}"] if self.predicate is not None else []
+        parts += [f"stored if {condition.data}" for condition in self.conditions]
         return ", ".join(parts)
 
 
@@ -159,6 +166,11 @@ class StageState:
     def is_compute(self) -> bool:
         """Return whether it has an expression per element; others are placed and computed as they are."""
         return isinstance(self.producer, te.ComputeOp)
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Return whether it is an argument of the function."""
+        return isinstance(self.producer, BlockArgument)
 
     @property
     def compute(self) -> te.ComputeOp:

@@ -30,7 +30,7 @@ class StageTable(Generic[StageT_co]):
         self.func = func
         self.stages: list[StageT_co] = []
         self.placeholders: dict[BlockArgument, StageT_co] = {}
-        """The stages of the function's arguments, to which nothing can be done."""
+        """The stages of the function's arguments, which can be laid out and no more."""
         self.operations: dict[TeOperation, StageT_co] = {}
         """The stages of the te language's operations, when the function was built from them."""
         self.arguments: dict[Tensor, SSAValue] = {}
@@ -51,7 +51,7 @@ class StageTable(Generic[StageT_co]):
     def __getitem__(self, key: Key | StageAxes) -> StageT_co:
         """The stage of a label, an op, its tensor, a stage or its `op`; raises ScheduleError when there is none.
 
-        That of an argument is not among `stages`, and nothing can be done to it.
+        That of an argument is not among `stages`, and can be laid out and no more.
         """
         if isinstance(key, StageAxes):
             key = key.name

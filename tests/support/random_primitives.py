@@ -77,8 +77,11 @@ def _cache_read(r: Dice, s: Schedule, stage: Stage) -> object:
     return s.cache_read(tensor, _scope(r), some)
 
 
-def _layout(r: Dice, _: Schedule, stage: Stage) -> None:
-    factor, order = r.randint(1, 4), r.sample(range(len(stage.axes)), len(stage.axes))
+def _layout(r: Dice, s: Schedule, stage: Stage) -> None:
+    if s.placeholders and r.random() < 0.3:
+        stage = r.choice(list(s.placeholders.values()))
+    rank = len(stage.shape)
+    factor, order = r.randint(1, 4), r.sample(range(rank), rank)
     draw = r.random()
 
     def layout(*axes: Any) -> list[Any]:
@@ -172,7 +175,7 @@ STEPS: dict[str, tuple[int, Step]] = {
     "storage_align": (1, lambda r, _, s: s.storage_align(_axis(r, s), r.randint(1, 8), r.choice((0, 0, 1, 3)))),
     "double_buffer": (1, lambda _, __, stage: stage.double_buffer()),
     "rolling_buffer": (3, lambda _, __, stage: stage.rolling_buffer()),
-    "transform_layout": (1, _layout),
+    "transform_layout": (3, _layout),
     "set_store_predicate": (1, _predicate),
     "set_axis_separators": (1, lambda r, _, s: s.set_axis_separators([r.randint(0, len(s.axes) + 1)])),
 }

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from fenced_kernels import run_kernel
+from laid_out_arrays import in_order, laid_out
 from numpy.typing import NDArray
 from random_graphs import Dice, Graph, random_graph
 from random_primitives import draw
@@ -131,12 +132,16 @@ def check_snapshot(schedule: Schedule, func: PrimFuncOp) -> None:
         raise Difference(f"{error!r}\n{schedule.sequence}\n{schedule}") from error
 
 
+def _inputs(schedule: Schedule, graph: Graph) -> list[Array]:
+    return [laid_out(schedule, value.tensor, value.array.astype(value.tensor.dtype)) for value in graph.inputs]
+
+
 def _run(schedule: Schedule, graph: Graph, level: int) -> list[Array]:
     func = lower(schedule)
     func.verify()
-    inputs = [value.array.astype(value.tensor.dtype) for value in graph.inputs]
-    outputs = [np.zeros(value.shape, value.tensor.dtype) for value in graph.outputs]
-    return run_kernel(func, inputs, outputs, level)
+    outputs = [laid_out(schedule, value.tensor, np.zeros(value.shape, value.tensor.dtype)) for value in graph.outputs]
+    arrays = run_kernel(func, _inputs(schedule, graph), outputs, level)
+    return [in_order(schedule, value.tensor, array) for value, array in zip(graph.outputs, arrays, strict=True)]
 
 
 def _run_exposed(schedule: Schedule, graph: Graph, level: int) -> None:
@@ -158,9 +163,10 @@ def _run_exposed(schedule: Schedule, graph: Graph, level: int) -> None:
         return
     func = lower(schedule, args)
     func.verify()
-    inputs = [value.array.astype(value.tensor.dtype) for value in graph.inputs]
-    arrays = run_kernel(func, inputs, [np.zeros(value.shape, value.tensor.dtype) for value in written], level)
-    for value, array in zip(written, arrays, strict=True):
+    zeros = [laid_out(schedule, value.tensor, np.zeros(value.shape, value.tensor.dtype)) for value in written]
+    arrays = run_kernel(func, _inputs(schedule, graph), zeros, level)
+    for value, stored in zip(written, arrays, strict=True):
+        array = in_order(schedule, value.tensor, stored)
         written_to = ~np.isnan(array) if array.dtype.kind == "f" else array != 77
         there = np.full(array.shape, True) if value in outputs else written_to
         _compare([array[there]], [value.array[there].astype(array.dtype)], f"'{value.tensor.name}' as an argument")

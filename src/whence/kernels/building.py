@@ -169,7 +169,8 @@ def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: M
     known = opened is not None and not (opened.symbolic and not sizes)
     lowered = with_sizes(schedule, sizes) if known else schedule.snapshot()
     normalize(lowered)
-    func = lower_schedule(lowered, results=None if signature is None else signature.results(schedule, lowered))
+    results = None if signature is None else signature.results(schedule, lowered)
+    func = lower_schedule(lowered, results=results, own_layouts=True)
     func.sym_name = StringAttr(name)
     if signature is not None:
         names = opened.names if opened is not None else ()

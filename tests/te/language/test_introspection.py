@@ -92,3 +92,15 @@ def test_rfactor_of_a_tuple(dtype: str, extent: int, which: int) -> None:
     np.testing.assert_array_equal(values, x.max(1))
     again, _ = build_schedule(s.copy(), threads=1)(x)
     np.testing.assert_array_equal(again, places)
+
+
+def test_numbers_are_equal_by_value() -> None:
+    tensor = te.placeholder((4, te.const(8)), name="a")
+    assert te.const(8) == te.const(8)
+    assert not te.const(8) == te.const(9)
+    assert te.const(8) != te.const(9)
+    assert tuple(tensor.shape) == (4, 8)
+    n = te.var("n")
+    assert n == n
+    assert not n == te.var("n")
+    assert te.const(8) != n

@@ -129,3 +129,15 @@ def test_what_is_refused_leaves_no_trace(case: str) -> None:
     with pytest.raises(ScheduleError, match=text):
         s.cache_write(c, "local")
     assert (str(s), s.primitive_record, str(s.func)) == before
+
+
+def test_a_store_predicate_does_not_reach_past_the_end() -> None:
+    s, c = matmul()
+    s[c].split(s[c].op.axis[0], factor=4)
+    cache = s.cache_write(c, "global")
+
+    def wanted(outer: Any, inner: Any, j: Any) -> Any:
+        return te.all(outer >= 0, inner >= 0, j < 6)
+
+    s[cache].set_store_predicate(wanted)
+    np.testing.assert_allclose(build_schedule(s)(A, B), A @ B + 1, rtol=1e-5)

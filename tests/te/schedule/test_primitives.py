@@ -214,7 +214,6 @@ REFUSED: dict[str, tuple[Callable[[Schedule, Tensor, Tensor], object], str]] = {
     "align a sum": (lambda s, c, _: s[c].storage_align(c.op.reduce_axis[0], 8, 0), "expected a data axis"),
     "double an output": (lambda s, c, _: s[c].double_buffer(), "Cannot apply double buffer on output"),
     "roll an output": (lambda s, c, _: s[c].rolling_buffer(), "Cannot apply rolling buffer on output"),
-    "lay out an output": (lambda s, c, _: s[c].transform_layout(blocked), "on output"),
     "separators": (lambda s, c, _: s[c].set_axis_separators([2, 1]), "expected increasing axis separators from 0 to 2"),
     "predicate": (
         lambda s, c, _: s[c].set_store_predicate(c.op.axis[0] * c.op.axis[1] < 3),
