@@ -85,6 +85,8 @@ def _block(op: BlockOp, axes: tuple[SSAValue, ...], extents: tuple[Size, ...]) -
     spread = [axis for axis, extent in zip(axes, extents, strict=True) if not same(extent, 1)]
     if len(set(values)) != len(values) or not set(spread) <= set(values):
         raise NotRaised(op, "a block whose variables are not the loops around it")
+    if values != [axis for axis in axes if axis in values]:
+        raise NotRaised(op, "loops in another order than the variables of their block, as a schedule makes them,")
     domain: list[Size] = []
     for value, extent in zip(bound, op.domain, strict=True):
         around = (

@@ -119,6 +119,7 @@ def test_loops_that_reduce_keep_what_they_start_from(combine: str, start: str, r
         loops(term("arith.addf")).replace(f"tir.store %s, %c[%i, %j] : f32, {BUFFER}", ""),
         BLOCKS.replace("at [%i, %j, %k]", "at [%i, %j, %k] where [6 - %i] >= 0"),
         BLOCKS.replace("at [%i, %j, %k]", "at [%j, %j, %k]"),
+        BLOCKS.replace("at [%i, %j, %k]", "at [%j, %i, %k]"),
         BLOCKS.replace("%vk : reduce 8) at [%i, %j, %k]", "%vk : opaque 8) at [%i, %j, %k]"),
         BLOCKS.replace("tir.store %1, %c", "tir.store %1, %a"),
     ],
