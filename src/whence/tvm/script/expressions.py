@@ -231,6 +231,9 @@ class Expressions(Names):
         total = parts[0][0]
         for part, where in parts[1:]:
             with self.source.judged(where):
+                if vectors.is_vector(total) or vectors.is_vector(part):
+                    total = self.at(vectors.operate(name, total, part), node)
+                    continue
                 total = self.at(CALLS[name.capitalize()](total.astype(BOOL), part.astype(BOOL)), node)
         return total
 

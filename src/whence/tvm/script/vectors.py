@@ -70,7 +70,7 @@ class Lanes:
         properties: dict[str, Attribute] = {"map": identity(1), "stride": IntegerAttr(self.stride, i64)}
         made = tir.IndexOp.create(result_types=[VectorType(_INDEX, [self.lanes])], properties=properties)
         index = Joint(f"int64x{self.lanes}", made, (place(self.base),))
-        return joint(arith.IndexCastOp, self.dtype, index)
+        return joint(tir.CastOp, self.dtype, index, kind=StringAttr("index_cast"))
 
 
 def is_dtype(name: str) -> bool:
@@ -92,7 +92,7 @@ def type_of(dtype: str) -> Attribute:
     return element if lanes_of(dtype) == 1 else VectorType(element, [lanes_of(dtype)])
 
 
-def joint(kind: type[Operation], dtype: str, *parts: Expr, **properties: Attribute) -> Joint:
+def joint(kind: type[Operation], dtype: str, /, *parts: Expr, **properties: Attribute) -> Joint:
     if is_float(element_of(dtype)) and kind in _ROUNDED:
         properties["fastmath"] = arith.FastMathFlagsAttr("none")
     return Joint(dtype, kind.create(result_types=[type_of(dtype)], properties=properties), parts)
@@ -412,7 +412,11 @@ def cast(dtype: str, value: Any) -> Expr:
         and bits_of(source) == bits_of(target)
     ):
         return Joint(dtype, value.op, value.parts)
-    return joint(_conversion(source, target), dtype, value)
+    kind = _conversion(source, target)
+    if kind in (arith.ExtFOp, arith.TruncFOp):
+        return joint(kind, dtype, value)
+    # Those of arith take scalars only.
+    return joint(tir.CastOp, dtype, value, kind=StringAttr(kind.name.removeprefix("arith.")))
 
 
 def bits_of(element: str) -> int:
