@@ -190,3 +190,14 @@ def test_a_deep_expression_is_substituted():
     for _ in range(50_000):
         x = x + J
     assert ir.structural_equal(tir.stmt_functor.substitute(x, {J: J}), x)
+
+
+def test_intrinsics_are_called_by_name():
+    for made in (tir.call_intrin("int32", "tir.shift_left", 1, M), tir.Call("int32", "tir.shift_left", [1, M])):
+        assert str(made) == "T.shift_left(1, i)"
+    assert str(tir.call_intrin("float32", "tir.fabs", X)) == "T.fabs(x)"
+    assert str(tir.call_intrin("int32", "tir.reinterpret", X)) == 'T.reinterpret("int32", x)'
+    with pytest.raises(WhenceError, match=r"expected an intrinsic, got tir\.expp \(did you mean tir\.exp"):
+        tir.call_intrin("float32", "tir.expp", X)
+    with pytest.raises(WhenceError, match=r"expected tir\.exp as float32, which its operands have, got int32"):
+        tir.call_intrin("int32", "tir.exp", X)

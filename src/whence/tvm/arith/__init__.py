@@ -52,3 +52,4 @@ from whence.arith.pattern import detect_linear_equation as detect_linear_equatio
 from whence.arith.regions import estimate_region_lower_bound as estimate_region_lower_bound
 from whence.arith.regions import estimate_region_strict_bound as estimate_region_strict_bound
 from whence.arith.regions import estimate_region_upper_bound as estimate_region_upper_bound
+from whence.arith.subexpressions import detect_common_subexpr as detect_common_subexpr

@@ -42,6 +42,7 @@ from whence.te.language.statements import While as While
 from whence.te.language.statements import decl_buffer as decl_buffer
 from whence.tir.expressions import StringImm as StringImm
 from whence.tir.function import PrimFunc as PrimFunc
+from whence.tir.intrinsics import call_intrin as call_intrin
 from whence.tir.kinds import KINDS
 
 call_cpacked = call_packed_lowered = call_cpacked_lowered = call_packed

@@ -26,6 +26,7 @@ from whence.te.language.math import logical_not, size_var
 from whence.te.language.math import select as select_of
 from whence.te.language.reductions import Reduce
 from whence.te.language.statements import load
+from whence.tir.intrinsics import call_intrin
 
 Holds = Callable[[Any], bool]
 
@@ -113,6 +114,11 @@ def _select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike, sp
     return select_of(condition, true_value, false_value)
 
 
+def _call(dtype: str, op: Any, args: Sequence[ExprLike], span: object = None) -> Expr:
+    """Return the call of an intrinsic; raises ScheduleError for another function."""
+    return call_intrin(dtype, op, *args, span=span)
+
+
 def _unmade(name: str, instead: str) -> Callable[..., Any]:
     def make(*args: object, **kwargs: object) -> Any:
         """Refuse: such nodes are made by functions."""
@@ -175,7 +181,7 @@ KINDS: dict[str, type] = {
     "Var": Kind("Var", lambda node: isinstance(node, Var | Axis), _var),
     "SizeVar": Kind("SizeVar", lambda node: isinstance(node, SizeVar), size_var),
     "IterVar": Kind("IterVar", lambda node: isinstance(node, Axis | IterVar), IterVar),
-    "Call": Kind("Call", _is_call, _unmade("Call", "tir.exp or tir.call_extern")),
+    "Call": Kind("Call", _is_call, _call),
     "BufferLoad": Kind("BufferLoad", lambda node: isinstance(node, Read) and _is_buffer(node), load),
     "ProducerLoad": Kind("ProducerLoad", lambda node: isinstance(node, Read) and not _is_buffer(node), _producer_load),
     **_LANES,
