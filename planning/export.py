@@ -35,6 +35,8 @@ from ..support.errors import PipelineError, expectation
 from ..support.files import replacing, scratch_folder
 from .artifact import Artifact
 from .c_interface import HEADER, PACKAGE, interface_text
+from .c_source import FORMATS as C_FORMATS
+from .c_source import export_c
 from .elf_writer import bytes_object
 from .ffi_interface import MAIN, ffi_text
 from .graph import GraphPlan
@@ -71,15 +73,19 @@ def export(
     addons: Sequence[str | Path] = (),
     options: Sequence[str] = (),
 ) -> None:
-    """Write the model to `path`, whole or not at all; its suffix says in which form.
+    """Write the model to `path`, whole or not at all; its suffix says in which form, C source among them.
 
     link: what makes the shared library, instead of the system's compiler; TVM's False is that as well. addons: more
     objects that go into it. options: for the compiler. Raises PipelineError for a suffix that is none of FORMATS, for
     kernels that others run, where the compiler fails, and when the file cannot be written.
     """
-    if path.suffix not in FORMATS:
-        raise PipelineError(expectation(f"export to {path}", f"a file in {', '.join(FORMATS)}", path.suffix or "none"))
+    if path.suffix not in (*FORMATS, *C_FORMATS):
+        formats = ", ".join((*FORMATS, *C_FORMATS))
+        raise PipelineError(expectation(f"export to {path}", f"a file in {formats}", path.suffix or "none"))
     check_exportable(artifact)
+    if path.suffix in C_FORMATS:
+        export_c(artifact, contents.plan, contents.name, path, params=contents.params)
+        return
     objects = _objects(artifact, contents)
     if path.suffix == ".so" and contents.params:
         text = ffi_text(artifact.program, MAIN if contents.entry is None else contents.name, contents.entry)

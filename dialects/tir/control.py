@@ -33,6 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, RecursiveMemoryEffect, SymbolOpInterface
 
 from ...provenance.diagnostics import fail
+from ...provenance.walk import walk
 from ..affine import Range
 from ..checks import check_map
 from ..format import parse_argument, parse_attributes, parse_body, parse_indices, parse_size, print_indices
@@ -277,3 +278,16 @@ class IfOp(IRDLOperation):
         if parser.parse_optional_keyword("else") is not None:
             regions.append(parse_body(parser))
         return cls.create(operands=indices, properties=properties, regions=regions, attributes=attributes)
+
+
+def captured_values(op: ForOp) -> list[SSAValue]:
+    """The values from outside that a loop uses, in order of first use."""
+    defined: set[SSAValue] = set()
+    captured: dict[SSAValue, None] = {}
+    for inner in walk(op):
+        defined.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                defined.update(block.args)
+        captured.update((operand, None) for operand in inner.operands if operand not in defined)
+    return list(captured)

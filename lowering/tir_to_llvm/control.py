@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.llvm_ext import UNROLL
 from ...dialects.sizes import Size, same
 from ...dialects.tir import ForOp, IfOp, TileConfigOp, WhileOp
+from ...dialects.tir.control import captured_values
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.walk import walk
 from .builder import NO_FLAGS
@@ -136,19 +137,6 @@ def _condition(ctx: Lowering, op: Operation) -> None:
     """Emit nothing: the loop around reads the condition."""
 
 
-def _captures(op: ForOp) -> list[SSAValue]:
-    """The values from outside that a loop uses, in order of first use."""
-    defined: set[SSAValue] = set()
-    captures: dict[SSAValue, None] = {}
-    for inner in walk(op):
-        defined.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                defined.update(block.args)
-        captures.update((operand, None) for operand in inner.operands if operand not in defined)
-    return list(captures)
-
-
 def _parallel(ctx: Lowering, op: ForOp, pool: SSAValue) -> None:
     """Outline a loop: the pool calls a wrapper, which unpacks the captured values and calls the loop proper.
 
@@ -157,7 +145,7 @@ def _parallel(ctx: Lowering, op: ForOp, pool: SSAValue) -> None:
     outer = ctx.frame
     captured: list[SSAValue] = []
     constants: list[SSAValue] = []
-    for value in _captures(op):
+    for value in captured_values(op):
         lowered = outer.values.get(value)
         is_constant = lowered is not None and isinstance(lowered.owner, llvm.ConstantOp)
         (constants if is_constant else captured).append(value)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.math import Math
-from xdsl.dialects.vector import Vector
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
+from whence.dialects.kernel_context import kernel_context
 from whence.dialects.located_parser import LocatedParser
 from whence.dialects.sizes import UndecidedSize
 from whence.dialects.sizes.kernel import kernel_size
 from whence.dialects.te import packed_calls
-from whence.dialects.tir import BufferType, PrimFuncOp, Tir
+from whence.dialects.tir import BufferType, PrimFuncOp
 from whence.kernels.functions import Function
 from whence.kernels.open_functions import OpenFunction
 from whence.lowering.llvm_to_native.target import Target
@@ -293,11 +290,8 @@ def _kernel(func: PrimFuncOp | HoldsModule | str) -> PrimFuncOp:
 
 def parsed_prim_func(text: str) -> PrimFuncOp:
     """Return the kernel of a text; raises FrontendError for malformed text, PipelineError if it has not one kernel."""
-    context = Context()
-    for dialect in (Builtin, Tir, Arith, Math, Vector):
-        context.load_dialect(dialect)
     try:
-        return _only(LocatedParser(context, text, "<text>").parse_module())
+        return _only(LocatedParser(kernel_context(), text, "<text>").parse_module())
     except ParseError as error:
         raise FrontendError(f"build_prim_func: {one_line(error)}") from error
 

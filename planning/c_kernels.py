@@ -1,0 +1,87 @@
+"""Kernels of an artifact as C, read from the TIR that their records keep."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, StringAttr
+
+from ..dialects.kernel_context import kernel_context
+from ..dialects.located_parser import LocatedParser
+from ..dialects.tir import PrimFuncOp
+from ..lowering.kernel.record import Kernel, source_name
+from ..lowering.llvm_to_native.target import Target
+from ..lowering.tir_to_c.convert import CKernel, convert
+from ..lowering.tir_to_c.prelude import PRELUDE, vector_text
+from ..lowering.tir_to_llvm.float_mode import flushes
+from ..provenance.span import fuse, leaf_name, leaves, positions
+from ..provenance.walk import walk
+from ..support.errors import enumerated
+
+Comment = Callable[[LocationAttr], Sequence[str]]
+
+
+def c_kernel(kernel: Kernel, layers: Iterable[Sequence[LocationAttr]], target: Target, *, vectors: bool) -> CKernel:
+    """Print a kernel as C; raises VerifyException, in the name of the layers, for an op that has no C.
+
+    layers: per call of the kernel the locations of its slots.
+    """
+    func = located_tir(kernel, list(layers))
+    return convert(func, comment_of(), vectors=vectors, flush=flushes(target.triple))
+
+
+def c_text(kernel: CKernel) -> str:
+    """A kernel as a file of its own."""
+    parts = [PRELUDE, *(["", vector_text(kernel.types.items())] if kernel.types else [])]
+    return "\n".join([*parts, *kernel.externs.values(), kernel.text])
+
+
+def located_tir(kernel: Kernel, layers: Sequence[Sequence[LocationAttr]]) -> PrimFuncOp:
+    """The final TIR of a kernel; its ops have the locations of the layers that their lines serve in all calls."""
+    module = LocatedParser(kernel_context(), kernel.tir, source_name(kernel.symbol)).parse_module()
+    func = cast("PrimFuncOp", module.body.block.first_op)
+    func.sym_name = StringAttr(kernel.symbol)
+    for op in walk(func):
+        place = op.location
+        if isinstance(place, FileLineColLoc) and place.line.data <= len(kernel.lines):
+            slots = kernel.lines[place.line.data - 1]
+            behind = [call[slot] for call in layers for slot in slots if slot < len(call)]
+            op.location = fuse(behind) if behind else place
+    return func
+
+
+def comment_of() -> Comment:
+    """Return the lines of C that say which layers what follows serves.
+
+    A comment; with WHENCE_SOURCE_LINES also a #line of the first layer's place in its file.
+    """
+    lines = os.environ.get("WHENCE_SOURCE_LINES", "0") not in ("", "0")
+
+    def spell(location: LocationAttr) -> list[str]:
+        behind = [leaf for leaf in leaves(location) if not isinstance(leaf, FileLineColLoc)]
+        places = [place for leaf in behind for place in list(positions(leaf))[:1]]
+        texts = [_layer(leaf) for leaf in behind]
+        if not texts:
+            return []
+        comment = f"/* {_safe(enumerated(list(dict.fromkeys(texts)), 3))} */"
+        if lines and places:
+            return [comment, f'#line {max(places[0].line, 1)} "{_quoted(places[0].file)}"']
+        return [comment]
+
+    return spell
+
+
+def _layer(leaf: LocationAttr) -> str:
+    place = next(iter(positions(leaf)), None)
+    return leaf_name(leaf) if place is None else f"{leaf_name(leaf)}, {place.file}:{place.line}"
+
+
+def _safe(text: str) -> str:
+    """A text inside of a comment."""
+    return "".join(c if c.isprintable() else " " for c in text).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _quoted(text: str) -> str:
+    return "".join(c for c in text if c.isprintable() and c not in '"\\')
