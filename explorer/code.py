@@ -23,6 +23,7 @@ from ..lowering.llvm_to_native.line_table import line_table
 from ..lowering.relay_to_te.lower import lower_function
 from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact, Call
+from ..planning.c_kernels import c_kernel
 from ..provenance.lost import is_located
 from ..provenance.span import fuse, leaves
 from ..support.errors import PipelineError, expectation
@@ -52,7 +53,7 @@ def compiler_of(kernel: Kernel) -> str:
     return kernel.compiler if isinstance(kernel, ExternalKernel) else ""
 
 
-SOURCES = ("te", "schedule", "tir", "ll", "opt.ll", "s")
+SOURCES = ("te", "schedule", "tir", "ll", "opt.ll", "s", "c")
 """The texts of a kernel, from tensor expressions to assembly; `ll` is LLVM IR, `opt.ll` that after its passes."""
 
 
@@ -60,13 +61,16 @@ def source(artifact: Artifact, index: int, fmt: str) -> str:
     """The code of kernel number `index` in a format of `SOURCES`.
 
     What LLVM's passes made of it is not kept: they are run again, with the same outcome. Raises PipelineError for
-    another format, and for a kernel that an external compiler runs.
+    another format, and for a kernel that an external compiler runs, VerifyException where it has no C.
     """
     kernel = kernel_of(artifact, index)
     if fmt not in SOURCES:
         raise PipelineError(expectation("source", f"a format among {', '.join(SOURCES)}", repr(fmt)))
     if compiler := compiler_of(kernel):
         raise PipelineError(expectation("source", "a kernel of ours", f"{kernel.symbol}, which {compiler} runs"))
+    if fmt == "c":
+        layers = [call.layers for call in artifact.calls if call.kernel == index]
+        return c_kernel(kernel, layers, artifact.target, vectors=True).text
     if fmt == "opt.ll":
         return optimized_text(kernel.llvm, artifact.target)
     texts = {"te": kernel.te, "schedule": kernel.schedule, "tir": kernel.tir, "ll": kernel.llvm, "s": kernel.assembly}

@@ -28,27 +28,38 @@ def c_kernel(kernel: Kernel, layers: Iterable[Sequence[LocationAttr]], target: T
 
     layers: per call of the kernel the locations of its slots.
     """
-    func = located_tir(kernel, list(layers))
+    calls = list(layers)
+    behind = [[call[slot] for call in calls for slot in slots if slot < len(call)] for slots in kernel.lines]
+    func = located_tir(kernel.tir, kernel.symbol, behind)
     return convert(func, comment_of(), vectors=vectors, flush=flushes(target.triple))
 
 
-def c_text(kernel: CKernel) -> str:
-    """A kernel as a file of its own."""
-    parts = [PRELUDE, *(["", vector_text(kernel.types.items())] if kernel.types else [])]
+def function_text(tir: str, symbol: str, behind: Sequence[Sequence[LocationAttr]], target: Target) -> str:
+    """A kernel as a file of its own; errors as `c_kernel`.
+
+    behind: per line of `tir` the locations of the ops on it.
+    """
+    kernel = convert(located_tir(tir, symbol, behind), comment_of(), vectors=True, flush=flushes(target.triple))
+    parts = [PRELUDE, _DECLARED, *(["", vector_text(kernel.types.items())] if kernel.types else [])]
     return "\n".join([*parts, *kernel.externs.values(), kernel.text])
 
 
-def located_tir(kernel: Kernel, layers: Sequence[Sequence[LocationAttr]]) -> PrimFuncOp:
-    """The final TIR of a kernel; its ops have the locations of the layers that their lines serve in all calls."""
-    module = LocatedParser(kernel_context(), kernel.tir, source_name(kernel.symbol)).parse_module()
+_DECLARED = """
+/* As a project of `export_library` has them. */
+extern void whence_parallel_for(whence_pool *pool, void (*body)(void *, int64_t, int64_t), void *context, int64_t n);
+extern void whence_alloc_refused(int64_t bytes);
+""".lstrip()
+
+
+def located_tir(text: str, symbol: str, behind: Sequence[Sequence[LocationAttr]]) -> PrimFuncOp:
+    """The kernel of a text of final TIR; its ops have the locations behind their lines."""
+    module = LocatedParser(kernel_context(), text, source_name(symbol)).parse_module()
     func = cast("PrimFuncOp", module.body.block.first_op)
-    func.sym_name = StringAttr(kernel.symbol)
+    func.sym_name = StringAttr(symbol)
     for op in walk(func):
         place = op.location
-        if isinstance(place, FileLineColLoc) and place.line.data <= len(kernel.lines):
-            slots = kernel.lines[place.line.data - 1]
-            behind = [call[slot] for call in layers for slot in slots if slot < len(call)]
-            op.location = fuse(behind) if behind else place
+        if isinstance(place, FileLineColLoc) and place.line.data <= len(behind) and behind[place.line.data - 1]:
+            op.location = fuse(behind[place.line.data - 1])
     return func
 
 

@@ -66,7 +66,7 @@ def c_files(artifact: Artifact, plan: GraphPlan, name: str, stem: str, *, params
         PRELUDE,
         RUNTIME,
         _kernels(artifact),
-        *([] if not params else [_data(bytes(data), f"{stem}.params")]),
+        *([] if not offsets else [_data(bytes(data), f"{stem}.params")]),
         program_text(artifact, specs, offsets if params else None),
     ]
     files = {f"{stem}.c": "\n".join(parts).encode(), HEADER.name: HEADER.read_bytes()}

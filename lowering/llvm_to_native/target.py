@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, cast
 
@@ -26,7 +26,7 @@ _WORDS = ("keys", "device", "model", "tag", "libs")
 
 @dataclass(frozen=True)
 class TargetKind:
-    """The kind of a target: `target.kind.name` is "llvm"."""
+    """The kind of a target: "llvm", or "c", whose code is shown as C."""
 
     name: str = "llvm"
     default_keys: tuple[str, ...] = ("cpu",)
@@ -37,6 +37,8 @@ class TargetKind:
 
 MACHINE_VARIABLE = "WHENCE_MACHINE"
 """The environment variable that says what "native" stands for in place of the host: a target, `llvm -mcpu=haswell`."""
+KINDS = ("c", "llvm")
+"""The kinds of targets."""
 _SYNTAX = '"native" or "llvm [-mtriple=..] [-mcpu=..] [-mattr=+x,-y]"'
 
 
@@ -72,10 +74,12 @@ class Target:
     """The words of its text, as in TVM: `mcpu`, `num-cores`, .. Code does not depend on it."""
     record: Machine | None = None
     """The registered machine that it names, if any."""
+    language: str = field(default="llvm", compare=False)
+    """The kind's name: "c" for a target whose source is C. Code does not depend on it."""
 
     @property
     def kind(self) -> TargetKind:
-        return TargetKind()
+        return TargetKind(self.language)
 
     @property
     def keys(self) -> list[str]:
@@ -142,7 +146,7 @@ class Target:
         kind, *options = _split(text)
         if kind == "native" and not options:
             return Target.native()
-        if kind != "llvm":
+        if kind not in KINDS:
             raise PipelineError(message("target", _SYNTAX, repr(text)))
         said: dict[str, str | int] = {}
         values = {"mtriple": str(binding().get_process_triple()), "mcpu": "", "mattr": ""}
@@ -165,7 +169,7 @@ class Target:
             raise PipelineError(message("target", "features that begin with + or -", ", ".join(wrong)))
         target = _target(values, said)
         _check_names(target)
-        return target
+        return replace(target, language=kind)
 
     @property
     def hardware(self) -> Machine:

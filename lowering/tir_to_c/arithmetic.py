@@ -277,7 +277,7 @@ def _cast(ctx: Printing, op: Operation) -> None:
     kind = op.kind.data if isinstance(op, CastOp) else _KINDS[type(op)]
     source, target = c_type(op, op.operands[0].type), c_type(op, op.results[0].type)
     unsigned = kind in ("uitofp", "extui")
-    if target.is_half and source.scalar not in ("float", "uint16_t") and not source.is_bool and source.bits > 16:
+    if target.is_half and source.scalar == "double":
         fail(op, f"a conversion to {target.short} that rounds once", f"one from {source.short}")
     if whole(ctx, op) and not source.is_half:
         ctx.let(op, _whole_cast(ctx, kind, ctx.texts(op)[0].text, source, target))

@@ -24,9 +24,9 @@ _MOST_UNROLLED = 1 << 12
 def _for(ctx: Printing, op: Operation) -> None:
     assert isinstance(op, ForOp)
     extent = op.trip_count
-    if extent == 0:
+    if isinstance(extent, int) and extent == 0:
         return
-    if extent == 1:
+    if isinstance(extent, int) and extent == 1:
         ctx.names[op.var] = Name("0", "0")
         ctx.lower(op.block)
     elif op.kind.data == "parallel" and not ctx.in_parallel:
@@ -114,7 +114,7 @@ def _own(block: Block) -> Sequence[AllocOp]:
     for op in block.ops:
         if isinstance(op, AllocOp) and not op.result.type.is_static:
             allocations.append(op)
-        if not (isinstance(op, ForOp) and op.kind.data == "parallel" and op.trip_count != 1):
+        if not (isinstance(op, ForOp) and op.kind.data == "parallel" and not (op.is_known and op.trip_count == 1)):
             for region in op.regions:
                 allocations += [inner for block_ in region.blocks for inner in _own(block_)]
     return allocations

@@ -317,7 +317,9 @@ def _alloc(ctx: Printing, op: Operation) -> None:
     type_ = buffer_of(op.result)
     name, element = ctx.unused(op.result.name_hint), buffer_name(type_, op)
     if type_.scope.data == "local":
-        ctx.emit(f"_Alignas(64) {element} {name}[{max(cast(int, type_.size), 1)}];")
+        read = any(isinstance(use.operation, LoadOp | MaskedLoadOp) for use in op.result.uses)
+        unused = "" if read else "WHENCE_ANY "
+        ctx.emit(f"{unused}_Alignas(64) {element} {name}[{max(cast(int, type_.size), 1)}];")
     else:
         if ctx.in_parallel:
             fail(op, "a global buffer outside of parallel loops", "one inside")

@@ -46,7 +46,9 @@ PRELUDE = r"""
 #endif
 
 typedef struct whence_pool whence_pool;
-WHENCE_ANY static int64_t whence_floordiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+WHENCE_ANY static int64_t whence_floordiv(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
 WHENCE_ANY static int64_t whence_floormod(int64_t a, int64_t b) { return a - whence_floordiv(a, b) * b; }
 WHENCE_ANY static int64_t whence_min(int64_t a, int64_t b) { return a < b ? a : b; }
 WHENCE_ANY static int64_t whence_max(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -246,11 +246,11 @@ class Executable(Calls):
         return preformatted(self.report()) + html_table(rows, ("", "name", "type", "shape")) + layers
 
     def export_library(self, path: str | PathLike[str]) -> None:
-        """Write the model, with everything that it needs, to a .tar, .so or .o file. A failed export leaves no file.
+        """Write the model, with all that it needs, to a .tar, .so or .o file, or as C. A failed export leaves no file.
 
         A .tar holds objects and needs no linker; the others are linked by the system's compiler (CC).
-        `whence.runtime.load_module` loads each of them, without the compiler. Raises PipelineError if it cannot be
-        written.
+        `whence.runtime.load_module` loads each of them, without the compiler. A .c file has whence.h and the parameters
+        beside it, a .zip file a Makefile, too. Raises PipelineError if it cannot be written.
         """
         from whence.executables.exporting import export_artifact
 
@@ -291,7 +291,7 @@ class Executable(Calls):
     def get_source(self, kernel: str | int, fmt: str = "ll") -> str:
         """Return the code of a kernel (named as for `why`) as text, of a level between tensor expressions and assembly.
 
-        fmt: "te", "schedule", "tir", "ll" (LLVM IR), "opt.ll" (the same after LLVM's passes) or "s". Raises
+        fmt: "te", "schedule", "tir", "ll" (LLVM IR), "opt.ll" (the same after LLVM's passes), "s" or "c". Raises
         FrontendError for an unknown kernel, PipelineError for an unknown format.
         """
         from whence.explorer.calls import find_calls

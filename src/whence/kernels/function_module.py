@@ -7,12 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
+from whence.lowering.llvm_to_native.target import Target
 from whence.runtime.program.entries import ENTRY_NAME, NamedFunctions
 from whence.runtime.program.library import Compile
 from whence.support.errors import PipelineError, expectation
 from whence.support.files import write_text
 
-_SOURCES = {"ll": "llvm", "opt.ll": "optimized_llvm", "s": "assembly", "asm": "assembly", "tir": "tir"}
+_SOURCES = {"ll": "llvm", "opt.ll": "optimized_llvm", "s": "assembly", "asm": "assembly", "tir": "tir", "c": "c_source"}
 """Format -> the text of a function."""
 
 
@@ -20,7 +21,12 @@ class FunctionModule(NamedFunctions):
     """A function by the names of TVM's modules."""
 
     name: str
-    type_key = "llvm"
+    target: Target
+
+    @property
+    def type_key(self) -> str:
+        """The kind of the target: "llvm" or "c"."""
+        return self.target.kind.name
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return this function, by its name; raises PipelineError for another name."""
@@ -29,13 +35,14 @@ class FunctionModule(NamedFunctions):
         return cast("Callable[..., Any]", self)
 
     def get_source(self, fmt: str = "") -> str:
-        """The code as text: "ll" (or ""), "opt.ll" after LLVM's passes, "asm" or "s", "tir".
+        """The code as text: "ll", "opt.ll" after LLVM's passes, "asm" or "s", "tir", "c"; "" is the target's language.
 
         Raises PipelineError for another format.
         """
-        if (fmt or "ll") not in _SOURCES:
+        kind = fmt or {"llvm": "ll"}.get(self.type_key, self.type_key)
+        if kind not in _SOURCES:
             raise PipelineError(expectation("get_source", f"a format among {', '.join(_SOURCES)}", repr(fmt)))
-        return getattr(self, _SOURCES[fmt or "ll"])
+        return getattr(self, _SOURCES[kind])
 
     def save(self, file_name: str | PathLike[str], fmt: str = "") -> None:
         """Write a file in the format of the suffix or `fmt`: code from `get_source`, or a file for `load_module`."""
@@ -55,7 +62,7 @@ class FunctionModule(NamedFunctions):
         *,
         options: Sequence[str] = (),
     ) -> str:
-        """Write the function to a .tar, .so or .o file, whole or not at all; returns the path.
+        """Write the function to a .tar, .so or .o file, whole or not at all, or as C (.c, .zip); returns the path.
 
         `whence.runtime.load_module` loads it, without the compiler: `module["add"](a, b, c)`. Arguments as those of
         `relay.build`'s result. Raises PipelineError for open sizes, and where it cannot be written.

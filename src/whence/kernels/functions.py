@@ -32,6 +32,7 @@ from whence.lowering.tir_to_llvm.float_mode import flushes
 from whence.passes.tir.instrument_bound_checkers import sites_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.passes.tir.verify_memory import check_races
+from whence.planning.c_kernels import function_text
 from whence.provenance.diagnostics import message
 from whence.runtime.program.assertions import FailedAssertions
 from whence.runtime.program.bounds import CALLBACK, BoundErrors
@@ -116,6 +117,11 @@ class Function(FunctionModule):
     def optimized_llvm(self) -> str:
         """The LLVM IR after LLVM's passes, which are run again for it."""
         return optimized_text(self.llvm, self.target)
+
+    @property
+    def c_source(self) -> str:
+        """The code as C with GNU's vectors; raises VerifyException for an op that has none."""
+        return function_text(self.tir, self.name, self.locations, self.target)
 
     def _fix(self, values: tuple[int, ...]) -> None:
         """Take arrays of the shapes for these sizes from now on."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from whence.lowering.external.registry import split_target
+from whence.lowering.llvm_to_native.target import KINDS
 from whence.lowering.llvm_to_native.target import Target as LLVMTarget
 from whence.support.errors import PipelineError, expectation
 from whence.support.machine import Machine, register_machine
@@ -59,7 +60,7 @@ class Target(metaclass=_Targets):
     @staticmethod
     def list_kinds() -> list[str]:
         """The names of the kinds of targets."""
-        return ["llvm"]
+        return list(KINDS)
 
 
 def target_of(target: TargetLike) -> str | LLVMTarget:
@@ -85,11 +86,13 @@ def target_of(target: TargetLike) -> str | LLVMTarget:
 
 
 def _without_words(text: str) -> str | LLVMTarget:
-    """The target of a text: `llvm` with nothing that names another machine is this one."""
+    """The target of a text: `llvm` or `c` with nothing that names another machine is this one."""
     kind, *options = text.split() or [""]
-    if kind != "llvm" or any(option.lstrip("-").split("=")[0] in ("mtriple", "mcpu", "mattr") for option in options):
+    if kind not in KINDS or any(option.lstrip("-").split("=")[0] in ("mtriple", "mcpu", "mattr") for option in options):
         return text
-    return replace(LLVMTarget.native(), attrs=LLVMTarget.parse(text).attrs) if options else "native"
+    if kind == "llvm" and not options:
+        return "native"
+    return replace(LLVMTarget.native(), attrs=LLVMTarget.parse(text).attrs, language=kind)
 
 
 def check_host(target: TargetLike, host: TargetLike) -> None:

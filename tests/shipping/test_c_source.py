@@ -1,0 +1,234 @@
+"""Models and functions exported as C: the same bits as LLVM's code, with vectors and without."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from numpy.typing import NDArray
+from onnx import numpy_helper
+from xdsl.utils.exceptions import VerifyException
+
+import whence
+from whence import te
+from whence.executables.exporting import export_artifact
+from whence.lowering.llvm_to_native.target import Target
+from whence.planning.c_kernels import function_text
+from whence.provenance.span import layer_location
+from whence.relay.build_module import GraphExecutorFactoryModule
+from whence.runtime.program.program import Site
+from whence.runtime.values.tensors import aligned_empty
+from whence.support.errors import WhenceError
+
+Array = NDArray[Any]
+FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Werror", "-shared", "-fPIC")
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="needs a compiler of C")
+
+
+def compiled(source: Path, *flags: str, compiler: str = "cc") -> ctypes.CDLL:
+    """The library that a compiler makes of a source without a warning."""
+    out = source.with_suffix(f".{compiler}{'_'.join(flags).replace('-', '')}.so")
+    command = [compiler, *FLAGS, *flags, "-o", out.name, source.name, "-lm"]
+    done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(out))
+
+
+def pointers(arrays: list[Array]) -> Any:
+    return (ctypes.c_void_p * max(len(arrays), 1))(*[array.ctypes.data for array in arrays])
+
+
+def outputs_of(library: ctypes.CDLL, executable: Any, inputs: dict[str, Array], sizes: list[int] | None = None) -> Any:
+    """The outputs of a run; sizes: of the symbols of a model of open sizes."""
+    expected = executable.run(inputs)
+    outputs = [aligned_empty(expected[spec.name].shape, expected[spec.name].dtype) for spec in executable.outputs]
+    nbytes = ctypes.c_int64.in_dll(library, "whence_arena_bytes").value
+    arrays = [np.ascontiguousarray(inputs[spec.name]) for spec in executable.inputs]
+    arguments = [pointers(arrays), pointers(outputs)]
+    if sizes is None:
+        arena = aligned_empty((nbytes,), np.dtype(np.uint8))
+        library.whence_run(*arguments, ctypes.c_void_p(arena.ctypes.data), None)
+    else:
+        values = np.zeros(ctypes.c_int32.in_dll(library, "whence_num_values").value, np.int64)
+        values[: len(sizes)] = sizes
+        library.whence_sizes(ctypes.c_void_p(values.ctypes.data))
+        place = ctypes.c_int32.in_dll(library, "whence_arena_value").value
+        arena = aligned_empty((max(int(values[place]), 1),), np.dtype(np.uint8))
+        more = (ctypes.c_void_p(arena.ctypes.data), None, ctypes.c_void_p(values.ctypes.data))
+        library.whence_run_sized(*arguments, *more)
+    return dict(zip((spec.name for spec in executable.outputs), outputs, strict=True))
+
+
+def check(library: ctypes.CDLL, executable: Any, inputs: dict[str, Array], sizes: list[int] | None = None) -> None:
+    expected = executable.run(inputs)
+    for name, output in outputs_of(library, executable, inputs, sizes).items():
+        assert output.tobytes() == np.asarray(expected[name]).tobytes(), name
+
+
+@needs_compiler
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_model_has_the_bits_of_our_own_run(model: onnx.ModelProto, image: Array, tmp_path: Path, compiler: str):
+    executable = whence.compile(model, threads=2)
+    executable.export_library(tmp_path / "net.c")
+    check(compiled(tmp_path / "net.c", compiler=compiler), executable, {"x": image})
+
+
+@needs_compiler
+def test_without_vectors_and_with_threads(model: onnx.ModelProto, image: Array, tmp_path: Path):
+    executable = whence.compile(model, threads=2)
+    executable.export_library(tmp_path / "net.c")
+    check(compiled(tmp_path / "net.c", "-DWHENCE_SCALAR"), executable, {"x": image})
+    threads = compiled(tmp_path / "net.c", "-fopenmp")
+    threads.whence_pool_create.restype = ctypes.c_void_p
+    pool = threads.whence_pool_create(3)
+    assert pool
+    check(threads, executable, {"x": image})
+    threads.whence_pool_destroy(ctypes.c_void_p(pool))
+
+
+@needs_compiler
+def test_the_zip_is_a_project_with_a_makefile(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    net (float[4, 200] x) => (float[4, 150] y) { [dense] d = MatMul (x, w) [act] y = Tanh (d) }""")
+    model.graph.initializer.append(numpy_helper.from_array(rng.standard_normal((200, 150), np.float32), "w"))
+    executable = whence.compile(model, threads=1)
+    executable.export_library(tmp_path / "net.zip")
+    with zipfile.ZipFile(tmp_path / "net.zip") as archive:
+        assert sorted(archive.namelist()) == ["Makefile", "net.c", "net.params", "whence.h"]
+        archive.extractall(tmp_path / "net")
+    assert (tmp_path / "net/Makefile").read_text().count("\n") == 5
+    if shutil.which("make"):
+        subprocess.run(["make", "-s"], cwd=tmp_path / "net", check=True)
+        check(
+            ctypes.CDLL(str(tmp_path / "net/libnet.so")), executable, {"x": rng.standard_normal((4, 200), np.float32)}
+        )
+
+
+@needs_compiler
+def test_open_sizes_are_arguments(tmp_path: Path):
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    net (float[n, m] x) => (float[n, k] y) {
+        [soft] s = Softmax <axis = -1> (x) [twice] y = Concat <axis = 1> (s, x)
+    }""")
+    executable = whence.compile(model, threads=1)
+    executable.export_library(tmp_path / "net.c")
+    library = compiled(tmp_path / "net.c")
+    rng = np.random.default_rng(0)
+    for n, m in rng.integers(1, 60, (20, 2)):
+        check(library, executable, {"x": rng.standard_normal((n, m), np.float32)}, [int(n), int(m)])
+
+
+OPS = {
+    "elementary": "e = Erf (x) g = Sigmoid (e) y = Log (g)",
+    "rounding": "a = Round (x) b = Floor (x) c = Mul (a, b) y = Sqrt (c)",
+    "reductions": "a = ReduceMax <keepdims = 1> (x) b = ReduceMean <keepdims = 1> (x) c = Sub (a, b) y = Add (c, x)",
+    "comparisons": "z = Greater (x, h) n = Not (z) y = Where (n, x, h)",
+    "halves": "a = Cast <to = 10> (x) b = Mul (a, a) y = Cast <to = 1> (b)",
+    "bfloats": "a = Cast <to = 16> (x) y = Cast <to = 1> (a)",
+    "bytes": "a = Cast <to = 3> (x) b = Add (a, a) y = Cast <to = 1> (b)",
+    "doubles": "a = Cast <to = 11> (x) b = Exp (a) y = Cast <to = 1> (b)",
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("ops", OPS)
+def test_ops_have_the_same_bits(tmp_path: Path, ops: str):
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+    net (float[5, 37] x, float[5, 37] h) => (float[5, 37] y) {{ {OPS[ops]} }}""")
+    if "h" not in OPS[ops]:
+        del model.graph.input[1]
+    executable = whence.compile(model, threads=1)
+    executable.export_library(tmp_path / "net.c")
+    rng = np.random.default_rng(0)
+    inputs = {name: (20 * rng.standard_normal((5, 37))).astype(np.float32) for name in ("x", "h")}
+    inputs["x"][0, :4] = np.nan, -0.0, 0.5, 2.5
+    inputs = {spec.name: inputs[spec.name] for spec in executable.inputs}
+    for flags in ((), ("-DWHENCE_SCALAR",)):
+        check(compiled(tmp_path / "net.c", *flags), executable, inputs)
+
+
+def test_the_text_of_a_kernel_names_its_layers():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    net (float[64] x, float[64] r) => (float[64] y) { [half] h = Mul (x, r) [out] y = Sub (h, x) }""")
+    executable = whence.compile(model, target="llvm -mcpu=haswell", threads=1)
+    text = executable.get_source(0, "c")
+    lines = [line.strip() for line in text.splitlines()]
+    assert "for (int64_t ax0_outer = 0; ax0_outer < 8; ax0_outer++) {" in lines or "const f32x8" in text
+    assert any(line.startswith("/* half, ") for line in lines)
+    assert any(line.startswith("/* out, ") for line in lines)
+    product = next(number for number, line in enumerate(lines) if " * v" in line)
+    assert any("/* half, " in line for line in lines[:product])
+    assert "void *workspace, whence_pool *pool) {" in text
+
+
+@needs_compiler
+def test_lines_of_the_model_are_there_on_request(tmp_path: Path, model: onnx.ModelProto, monkeypatch: Any):
+    monkeypatch.setenv("WHENCE_SOURCE_LINES", "1")
+    executable = whence.compile(model, threads=1)
+    executable.export_library(tmp_path / "net.c")
+    assert '\n#line 1 "' in (tmp_path / "net.c").read_text()
+    compiled(tmp_path / "net.c")
+    monkeypatch.setenv("WHENCE_SOURCE_LINES", "")
+    executable.export_library(tmp_path / "net.c")
+    assert "#line" not in (tmp_path / "net.c").read_text()
+
+
+@needs_compiler
+def test_a_function_of_a_schedule(tmp_path: Path):
+    a, b = te.placeholder((33, 20), "int8", "a"), te.placeholder((20,), "int8", "b")
+    c = te.compute((33, 20), lambda i, j: a[i, j] * b[j] + a[i, 19 - j], name="c")
+    function = whence.build(te.create_schedule(c.op), [a, b, c], target="c", name="mix")
+    assert function.type_key == "c"
+    assert "void mix(const int8_t *restrict a" in function.get_source()
+    assert "void mix(" not in function.get_source("ll")
+    function.export_library(tmp_path / "mix.c")
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(-128, 128, (33, 20), np.int8), rng.integers(-128, 128, 20, np.int8)
+    result = np.zeros((33, 20), np.int8)
+    library = compiled(tmp_path / "mix.c")
+    library.mix(*(ctypes.c_void_p(array.ctypes.data) for array in (x, y, result)), None, None)
+    np.testing.assert_array_equal(result, x * y + x[:, ::-1])
+
+
+def test_the_kinds_of_targets():
+    assert whence.target.Target.list_kinds() == ["c", "llvm"]
+    assert str(whence.target.Target("c").kind) == "c"
+
+
+def test_an_instruction_without_c_is_refused_by_layer():
+    tir = """tir.prim_func @f(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<8xf32> -> f32
+  %1 = tir.call_extern "llvm.x86.sse.rsqrt"(%0) : (f32) -> f32
+  tir.store %1, %b[0] : f32, !tir.buffer<8xf32>
+}"""
+    behind = [[], [], [layer_location("norm", "net.onnx", 3)]]
+    expected = r"llvm\.x86\.sse\.rsqrt \(layer 'norm', net\.onnx node 3\)"
+    with pytest.raises(VerifyException, match=expected):
+        function_text(tir, "f", behind, Target.native())
+
+
+def test_a_kernel_that_tests_its_accesses_is_refused(model: onnx.ModelProto, tmp_path: Path):
+    executable = whence.compile(model)
+    checked = replace(executable.artifact.program.kernels[0], sites=(Site("x", (0,)),))
+    program = replace(executable.artifact.program, kernels=(checked,))
+    with pytest.raises(WhenceError, match="a model without bound checkers"):
+        export_artifact(replace(executable.artifact, program=program), None, None, tmp_path / "net.c")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_factory_exports_c(lib: GraphExecutorFactoryModule, tmp_path: Path):
+    lib.export_library(tmp_path / "net.c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.c", "whence.h"]
+    lib.remove_params().export_library(tmp_path / "bare.c")
+    assert "void whence_run(" not in (tmp_path / "bare.c").read_text()
