@@ -19,7 +19,7 @@ from ...provenance.span import is_known
 from .prelude import halved, vector_name
 from .types import CType, c_type
 
-_WORDS = frozenset(
+_WORDS: frozenset[str] = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm bool true "
     "false l pool workspace context begin end main NAN INFINITY".split()
@@ -77,7 +77,7 @@ class Printing:
         self.parallel = 0
         self.in_parallel = False
         self.function = Function()
-        self._used = set(_WORDS)
+        self._used: set[str] = set(_WORDS)
         self._handlers = handlers
         self._comment = comment
         self._noted: Sequence[str] = ()

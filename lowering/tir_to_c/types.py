@@ -95,7 +95,7 @@ def _scalar(type_: Attribute) -> CType | None:
     if (name := _FLOATS.get(type(type_))) is not None:
         return CType(*name, bit_width(type_))
     if isinstance(type_, IntegerType):
-        width = bit_width(type_)
+        width = bit_width(cast("Attribute", type_))
         if width == 1:
             return CType("bool", "i1", 32)
         if width in _WIDTHS:

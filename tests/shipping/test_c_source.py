@@ -30,7 +30,7 @@ from whence.runtime.values.tensors import aligned_empty
 from whence.support.errors import WhenceError
 
 Array = NDArray[Any]
-FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Werror", "-shared", "-fPIC")
+FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Werror", "-shared", "-fPIC")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="needs a compiler of C")
 
