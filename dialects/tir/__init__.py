@@ -32,6 +32,7 @@ from .buffer import buffer_of as buffer_of
 from .buffer import element_bytes as element_bytes
 from .control import INDEX as INDEX
 from .control import KINDS as KINDS
+from .control import SCHEDULED as SCHEDULED
 from .control import ForOp as ForOp
 from .control import IfOp as IfOp
 from .control import PrimFuncOp as PrimFuncOp

@@ -45,6 +45,8 @@ from .text import parse_not_negative
 
 INDEX = IndexType()
 KINDS = ("serial", "parallel", "vectorized", "unrolled")
+SCHEDULED = "tir.is_scheduled"
+"""The attribute of a kernel whose loops somebody's schedule made, so that no other schedule replaces them."""
 
 
 def _shape(type_: Attribute) -> tuple[Size, ...]:

@@ -29,7 +29,8 @@ TEXT = """\
 # from tvm.script import tirx as T
 @T.prim_func(s_tir=True)
 def relu_f32(A: T.Buffer((100, 4), 'float32'), B: T.Buffer((100, 4), 'float32')):
-    T.func_attr({'global_symbol': 'relu.f32', 'tir.noalias': T.bool(True), 'num_outputs': 1})
+    T.func_attr({'global_symbol': 'relu.f32', 'tir.noalias': T.bool(True), 'num_outputs': 1, \
+'tir.is_scheduled': T.bool(True)})
     for i_outer in T.parallel(13):
         for i_inner in T.unroll(8):
             for j in T.serial(4, annotations={'pragma_note': 3}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import ParseError
 
@@ -15,7 +15,7 @@ from whence.dialects.located_parser import LocatedParser
 from whence.dialects.sizes import UndecidedSize
 from whence.dialects.sizes.kernel import kernel_size
 from whence.dialects.te import packed_calls
-from whence.dialects.tir import BufferType, PrimFuncOp
+from whence.dialects.tir import SCHEDULED, BufferType, PrimFuncOp
 from whence.kernels.functions import Function
 from whence.kernels.open_functions import OpenFunction
 from whence.lowering.llvm_to_native.target import Target
@@ -54,12 +54,15 @@ def lower(
     args: the tensors that are the kernel's arguments, in any order; by default those of the schedule. Of a stage that
     is computed on the way to an output, a call gets the elements that the others need; outputs that are not among them
     are not. A text is the name. binds: buffers that stand for tensors among args.
-    simple_mode: return the loops of the schedule before all passes.
+    simple_mode: return the loops of the schedule before all passes. Loops that primitives made have the attribute
+    `tir.is_scheduled`.
     Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
     """
     if isinstance(args, str):
         args, name = None, args
     func = _loops(schedule, _Signature.of(schedule, args, "lower", binds), name, {})
+    if schedule.primitives:
+        func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
     if not simple_mode:
         run_tir_passes(func)
     return func
@@ -245,15 +248,16 @@ def _build(
 def scheduled(func: PrimFuncOp | HoldsModule | str, target: str | Target = "native") -> PrimFuncOp:
     """Return a kernel with loops by the compiler's strategies, if the loops that it has are surely tensor expressions.
 
-    The rows that its stages are scheduled by are its attribute `raised`. Another kernel is returned as it is: one whose
-    loops are parallel, vectorized, unrolled or annotated, or do more than `tir_to_te` says. None is changed under
-    `tir.raise_kernels=False`, nor where passes of one's own, or checks of bounds, expect the loops as written.
+    The rows that its stages are scheduled by are its attribute `raised`. Another kernel is returned as it is: one that
+    a schedule made (`tir.is_scheduled`), or whose loops are parallel, vectorized, unrolled or annotated, or do more
+    than `tir_to_te` says. None is changed under `tir.raise_kernels=False`, nor where passes of one's own, or checks of
+    bounds, expect the loops as written.
     Raises errors as `build_prim_func` does.
     """
     op = _kernel(func)
     options = ("tir.instrument_bound_checkers", "tir.add_lower_pass", "tir.debug_keep_trivial_loop")
     option = PassContext.current().option
-    if not option("tir.raise_kernels") or any(map(option, options)):
+    if SCHEDULED in op.attributes or not option("tir.raise_kernels") or any(map(option, options)):
         return op
     try:
         schedule = schedule_by_rows(Schedule(raised(op)), _target(target).hardware)

@@ -162,3 +162,35 @@ def test_open_sizes() -> None:
     for rows in (1, 7, 40):
         x, y = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((rows, 16), (16, 24)))
         assert np.array_equal(kernel(x, y), x @ y)
+
+
+def product_of_64() -> list[te.Tensor]:
+    a, b = te.placeholder((64, 64), name="a"), te.placeholder((64, 64), name="b")
+    k = te.reduce_axis((0, 64), "k")
+    return [a, b, te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")]
+
+
+def test_what_somebody_scheduled_stays_as_it_is():
+    tensors = product_of_64()
+    schedule = te.create_schedule(tensors[-1].op)
+    # Without primitives nobody has said how to order the loops.
+    assert "raised" in whence.build(whence.lower(schedule, tensors, simple_mode=True)).tir
+    schedule[tensors[-1]].reorder(*schedule[tensors[-1]].op.reduce_axis, *schedule[tensors[-1]].op.axis)
+    lowered = whence.lower(schedule, tensors, name="mm", simple_mode=True)
+    assert "tir.is_scheduled = true" in str(lowered)
+    for module in (lowered, whence.script.from_source(lowered["mm"].script())):
+        function = whence.build(module)
+        assert "raised" not in function.tir
+        assert function.tir.index("tir.for %k") < function.tir.index("tir.for %i_1")
+        x, y = (np.random.default_rng(3).integers(-4, 5, (64, 64)).astype(np.float32) for _ in range(2))
+        np.testing.assert_array_equal(function(x, y), x @ y)
+
+
+def test_blocks_that_somebody_scheduled_stay_as_they_are():
+    func = whence.tir.PrimFunc.of(parsed_prim_func(BLOCKS))
+    schedule = whence.tir.Schedule(func)
+    loops = schedule.get_loops(schedule.get_block("product"))
+    assert "raised" in whence.build(schedule.mod).tir
+    schedule.split(loops[0], [2, 4])
+    assert "tir.is_scheduled" in str(schedule.mod)
+    assert "raised" not in whence.build(schedule.mod).tir

@@ -198,7 +198,7 @@ def test_a_pass_that_drops_stores_is_named_with_what_is_not_written(phase: int):
 
 def test_a_pass_that_makes_a_race_is_named_with_the_iterations():
     with pytest.raises(
-        PipelineError, match=r"pass 'share' of phase 1: tir.store: .* got iterations 0 and 1 that write"
+        PipelineError, match=r"pass 'share' of phase 1: tir.store: .* got iterations i=0 and i=1 write %B"
     ):
         text(add_lower_pass=[(1, Share())])
 

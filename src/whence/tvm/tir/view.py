@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
     VectorType,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -443,6 +444,8 @@ def _python(value: Attribute) -> Any:
         return value.data
     if isinstance(value, IntegerAttr) and cast("Attribute", value.type) == i64:
         return value.value.data
+    if isinstance(value, IntegerAttr) and cast("Attribute", value.type) == i1:
+        return bool(value.value.data)
     return cast("Attribute", value)
 
 
