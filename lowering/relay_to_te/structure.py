@@ -76,13 +76,16 @@ class _Operand(NamedTuple):
 
 
 def name_structure(schedule: Schedule) -> Schedule:
-    """Give the stages without a tag, of a schedule without primitives, that of their kind if that is sure; returns it.
+    """Give the stages of a schedule without primitives the tags of their kinds where these are sure; returns it.
 
-    The operands of a product are put into the order in which its schedule expects them.
+    Where a stage has a tag, whoever wrote the stages knows which schedules they have, and none is named. The operands
+    of a product are put into the order in which its schedule expects them.
     """
+    if any("tag" in stage.compute.attributes for stage in schedule.computes):
+        return schedule
     for stage in schedule.computes:
         compute = stage.compute
-        if "tag" not in compute.attributes and (kind := structural_tag(compute)) != "":
+        if (kind := structural_tag(compute)) != "":
             if kind == "dense":
                 _order(compute)
             if kind in ("dense", "conv2d_nchw"):
