@@ -51,6 +51,6 @@ def test_random_expressions_have_what_is_counted():
             assert 2 <= count <= everywhere[str(one)]
             found += 1
         # Whatever is repeated is counted, or part of what is.
-        covered = set().union(*(occurrences(one) for one in common))
+        covered = set[str]().union(*(occurrences(one) for one in common))
         assert {text for text, count in everywhere.items() if count > 1} <= covered
     assert found > 50

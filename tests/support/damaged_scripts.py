@@ -71,7 +71,7 @@ def damaged(text: str, draw: random.Random) -> str:
     """The text with some of its tokens or lines lost, doubled, swapped or replaced."""
     for _ in range(draw.randint(1, 4)):
         if draw.random() < 0.3:
-            lines = text.splitlines()
+            lines: list[str] = [*text.splitlines()]
             i, j = draw.randrange(len(lines)), draw.randrange(len(lines))
             match draw.randrange(3):
                 case 0:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import UnknownLoc
 import whence
 from whence import te
 from whence.kernels.building import build_prim_func, create_prim_func, parsed_prim_func, scheduled
+from whence.kernels.functions import Function
 from whence.lowering.tir_to_te.nests import NotRaised
 from whence.lowering.tir_to_te.raising import raised
 
@@ -164,6 +165,12 @@ def test_open_sizes() -> None:
         assert np.array_equal(kernel(x, y), x @ y)
 
 
+def built(what: Any) -> Function:
+    function = whence.build(what)
+    assert isinstance(function, Function)
+    return function
+
+
 def product_of_64() -> list[te.Tensor]:
     a, b = te.placeholder((64, 64), name="a"), te.placeholder((64, 64), name="b")
     k = te.reduce_axis((0, 64), "k")
@@ -174,12 +181,12 @@ def test_what_somebody_scheduled_stays_as_it_is():
     tensors = product_of_64()
     schedule = te.create_schedule(tensors[-1].op)
     # Without primitives nobody has said how to order the loops.
-    assert "raised" in whence.build(whence.lower(schedule, tensors, simple_mode=True)).tir
+    assert "raised" in built(whence.lower(schedule, tensors, simple_mode=True)).tir
     schedule[tensors[-1]].reorder(*schedule[tensors[-1]].op.reduce_axis, *schedule[tensors[-1]].op.axis)
     lowered = whence.lower(schedule, tensors, name="mm", simple_mode=True)
     assert "tir.is_scheduled = true" in str(lowered)
     for module in (lowered, whence.script.from_source(lowered["mm"].script())):
-        function = whence.build(module)
+        function = built(module)
         assert "raised" not in function.tir
         assert function.tir.index("tir.for %k") < function.tir.index("tir.for %i_1")
         x, y = (np.random.default_rng(3).integers(-4, 5, (64, 64)).astype(np.float32) for _ in range(2))
@@ -190,7 +197,7 @@ def test_blocks_that_somebody_scheduled_stay_as_they_are():
     func = whence.tir.PrimFunc.of(parsed_prim_func(BLOCKS))
     schedule = whence.tir.Schedule(func)
     loops = schedule.get_loops(schedule.get_block("product"))
-    assert "raised" in whence.build(schedule.mod).tir
+    assert "raised" in built(schedule.mod).tir
     schedule.split(loops[0], [2, 4])
     assert "tir.is_scheduled" in str(schedule.mod)
-    assert "raised" not in whence.build(schedule.mod).tir
+    assert "raised" not in built(schedule.mod).tir
