@@ -17,7 +17,7 @@ from xdsl.ir import Dialect
 
 from .base import ArgumentOp, AxesOp, AxisType, Name, Primitive, SequenceOp, StageOp, StageType, ThreadOp
 from .base import ThreadType as ThreadType
-from .blocks import INSTRUCTIONS, BlockType, LoopType, NumberType
+from .blocks import INSTRUCTIONS, BlockType, LoopType
 from .intrin import TensorComputeOp
 from .intrin import TensorIntrinOp as TensorIntrinOp
 from .knob import KnobOp
@@ -93,5 +93,5 @@ PRIMITIVES: tuple[type[Primitive], ...] = (
 Schedule = Dialect(
     "schedule",
     [SequenceOp, TensorIntrinOp, *NAMES, *PRIMITIVES, *INSTRUCTIONS.values()],
-    [StageType, AxisType, ThreadType, BlockType, LoopType, NumberType],
+    [StageType, AxisType, ThreadType, BlockType, LoopType],
 )

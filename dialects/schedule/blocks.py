@@ -46,15 +46,8 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
     name = "schedule.loop"
 
 
-@irdl_attr_definition
-class NumberType(ParametrizedAttribute, TypeAttribute):
-    """A number that was sampled or is computed of such numbers."""
-
-    name = "schedule.number"
-
-
-BLOCK, LOOP, NUMBER = BlockType(), LoopType(), NumberType()
-HANDLES: dict[str, Attribute] = {"block": BLOCK, "loop": LOOP, "number": NUMBER}
+BLOCK, LOOP = BlockType(), LoopType()
+HANDLES: dict[str, Attribute] = {"block": BLOCK, "loop": LOOP}
 HOLE = UnitAttr()
 """The place of an operand among the inputs of an instruction."""
 
@@ -74,8 +67,6 @@ class Kind(NamedTuple):
     """The inputs that are gone afterwards."""
     old: str = ""
     """Its Python name in TVM 0.14, where it was another."""
-    decides: bool = False
-    """True if it has a decision."""
 
 
 KINDS: tuple[Kind, ...] = (
@@ -84,16 +75,9 @@ KINDS: tuple[Kind, ...] = (
     Kind("get_child_blocks", "GetChildBlocks", ("block_or_loop",), (), pure=True),
     Kind("get_producers", "GetProducers", ("block",), (), pure=True),
     Kind("get_consumers", "GetConsumers", ("block",), (), pure=True),
-    Kind("get_output_blocks", "GetOutputBlocks", ("scope_block",), (), pure=True),
-    Kind("sample_categorical", "SampleCategorical", (), ("candidates", "probs"), pure=True, decides=True),
-    Kind("sample_perfect_tile", "SamplePerfectTile", ("loop",), ("n", "max_innermost_factor"), pure=True, decides=True),
-    Kind("sample_compute_location", "SampleComputeLocation", ("block",), (), pure=True, decides=True),
     Kind("split", "Split", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
     Kind("fuse", "Fuse", ("*loops",), ("preserve_unit_iters",), ends=("*loops",)),
-    Kind("merge", "Merge", ("*loops",), (), ends=("*loops",)),
-    Kind("loop_partition", "LoopPartition", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
     Kind("reorder", "Reorder", ("*loops",), ()),
-    Kind("reorder_block_iter_var", "ReorderBlockIterVar", ("block",), ("new_order",)),
     Kind("add_unit_loop", "AddUnitLoop", ("block_or_loop",), ()),
     Kind("parallel", "Parallel", ("loop",), ()),
     Kind("vectorize", "Vectorize", ("loop",), ()),
@@ -102,26 +86,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("unannotate", "Unannotate", ("block_or_loop",), ("ann_key",)),
     Kind("cache_read", "CacheRead", ("block", "[consumer_blocks]"), ("read_buffer_index", "storage_scope")),
     Kind("cache_write", "CacheWrite", ("block",), ("write_buffer_index", "storage_scope")),
-    Kind("reindex", "ReIndex", ("block",), ("buffer_index", "buffer_index_type")),
-    Kind("set_scope", "SetScope", ("block",), ("buffer_index", "storage_scope")),
     Kind("compute_at", "ComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
     Kind("reverse_compute_at", "ReverseComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
     Kind("compute_inline", "ComputeInline", ("block",), (), ends=("block",)),
     Kind("reverse_compute_inline", "ReverseComputeInline", ("block",), (), ends=("block",)),
     Kind("decompose_reduction", "DecomposeReduction", ("block", "loop"), ()),
-    Kind("rfactor", "RFactor", ("loop",), ("factor_axis",), ends=("loop",)),
-    Kind("blockize", "Blockize", ("target",), ("preserve_unit_iters",)),
-    Kind("tensorize", "Tensorize", ("block_or_loop",), ("tensor_intrin", "preserve_unit_iters")),
-    Kind(
-        "transform_layout",
-        "TransformLayout",
-        ("block", "index_map"),
-        ("buffer_index", "buffer_index_type", "pad_value", "assume_injective_transform"),
-    ),
-    Kind("transform_block_layout", "TransformBlockLayout", ("block", "index_map"), ()),
-    Kind("pad_einsum", "PadEinsum", ("block",), ("padding",)),
-    Kind("decompose_padding", "DecomposePadding", ("block", "loop"), ()),
-    Kind("enter_postproc", "EnterPostproc", (), ()),
 )
 """The primitives on blocks."""
 
@@ -175,7 +144,7 @@ class Instruction(IRDLOperation):
         count = len(self.places)
         if count < least or (count > least == len(self.KIND.inputs)):
             fail(self, f"inputs {', '.join(self.KIND.inputs) or 'none'}", str(count))
-        known = {*self.KIND.attrs, "decision"} if self.KIND.decides else set(self.KIND.attrs)
+        known = set(self.KIND.attrs)
         if more := sorted(set(self.attrs.data) - known):
             fail(self, f"attributes among {', '.join(self.KIND.attrs) or 'none'}", ", ".join(more))
         for value in (*self.handles, *self.outputs):

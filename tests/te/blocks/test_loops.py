@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 
 from whence.dialects.schedule import Schedule
+from whence.dialects.schedule.blocks import KINDS
 from whence.dialects.tir import BlockOp
 from whence.support.context import PassContext
 from whence.support.errors import ScheduleError
@@ -182,3 +183,7 @@ def test_the_door():
     assert "T.unroll(8)" not in s.mod.script()
     with pytest.raises(tir.schedule.ScheduleError, match="expected a PrimFunc or an IRModule, got str"):
         tir.Schedule("text")  # type: ignore[arg-type]
+
+
+def test_every_primitive_of_the_table_is_a_method():
+    assert [kind.name for kind in KINDS if not hasattr(BlockSchedule, kind.name)] == []
