@@ -35,7 +35,7 @@ def test_every_level_has_its_text(compiled: whence.Executable):
     assert texts[:4] == [kernel.te, kernel.schedule, kernel.tir, kernel.llvm]
     assert texts[5] == kernel.assembly
     assert compiled.get_source(kernel.symbol) == kernel.llvm
-    with pytest.raises(PipelineError, match=r"expected a format among te, .*, opt.ll, s, got 'ptx'"):
+    with pytest.raises(PipelineError, match=r"expected a format among te, .*, opt.ll, s, c, got 'ptx'"):
         compiled.get_source(0, "ptx")
     with pytest.raises(FrontendError, match="unknown kernel 'no'"):
         compiled.get_source("no")

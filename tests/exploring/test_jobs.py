@@ -195,5 +195,5 @@ def test_every_option_of_the_command_is_part_of_a_request_or_of_the_server(capsy
     # A query follows its view as a word.
     views = {"text", "export", "compare", *(field.name for field in fields(Choice))} - {"query"}
     server = {"help", "json", "output", "report", "port", "no-browser", "print-pass-times", "inputs"}
-    other_names = {"tuning-records"}
+    other_names = {"tuning-records", "mixed-precision"}
     assert named == {*OPTIONS, *FLAGS, *views, *server, *other_names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import ParseError
 
@@ -54,15 +54,12 @@ def lower(
     args: the tensors that are the kernel's arguments, in any order; by default those of the schedule. Of a stage that
     is computed on the way to an output, a call gets the elements that the others need; outputs that are not among them
     are not. A text is the name. binds: buffers that stand for tensors among args.
-    simple_mode: return the loops of the schedule before all passes. Loops that primitives made have the attribute
-    `tir.is_scheduled`.
+    simple_mode: return the loops of the schedule before all passes.
     Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
     """
     if isinstance(args, str):
         args, name = None, args
     func = _loops(schedule, _Signature.of(schedule, args, "lower", binds), name, {})
-    if schedule.primitives:
-        func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
     if not simple_mode:
         run_tir_passes(func)
     return func

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, overload
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
 
 from whence import kernels
-from whence.dialects.tir import PrimFuncOp, prim_funcs
+from whence.dialects.tir import SCHEDULED, PrimFuncOp, prim_funcs
 from whence.kernels.function_table import FunctionTable
 from whence.kernels.functions import Function
 from whence.lowering.llvm_to_native.target import Target
@@ -39,13 +39,16 @@ def lower(
     args: the tensors that are the kernel's arguments, in any order; by default those of the schedule. Of a stage that
     is computed on the way to an output, a call gets the elements that the others need; outputs that are not among them
     are not. A text is the name. binds: buffers that stand for tensors among args.
-    simple_mode: return the loops before all passes.
+    simple_mode: return the loops before all passes. Loops that primitives made have the attribute `tir.is_scheduled`.
     Raises ScheduleError for a schedule that cannot be applied, and PipelineError for a bad option.
     """
     if isinstance(args, str):
         args, name = None, args
     if isinstance(inputs, Schedule):
-        return IRModule.of(ModuleOp([kernels.lower(inputs, args, name, binds, simple_mode=simple_mode)]))
+        func = kernels.lower(inputs, args, name, binds, simple_mode=simple_mode)
+        if inputs.primitives:
+            func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
+        return IRModule.of(ModuleOp([func]))
     if args is not None:
         raise PipelineError("lower: expected no args beside functions, which have their own")
     source = IRModule({name: inputs}) if isinstance(inputs, PrimFunc) else inputs
