@@ -197,7 +197,7 @@ def test_intrinsics_are_called_by_name():
         assert str(made) == "T.shift_left(1, i)"
     assert str(tir.call_intrin("float32", "tir.fabs", X)) == "T.fabs(x)"
     assert str(tir.call_intrin("int32", "tir.reinterpret", X)) == 'T.reinterpret("int32", x)'
-    with pytest.raises(WhenceError, match=r"expected an intrinsic, got tir\.expp \(did you mean tir\.exp"):
-        tir.call_intrin("float32", "tir.expp", X)
+    # A rule may lower what te has no function for.
+    assert "tir.mine" in str(tir.call_intrin("float32", "tir.mine", X))
     with pytest.raises(WhenceError, match=r"expected tir\.exp as float32, which its operands have, got int32"):
         tir.call_intrin("int32", "tir.exp", X)

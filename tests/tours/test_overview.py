@@ -472,7 +472,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "msc.MSCGraph": ("tvm.contrib.msc", "models of other frameworks are read by relay.frontend"),
     "ir.ExternFunc": ("tvm.ir.ExternFunc", "functions from outside are called by te.call_extern and te.call_packed"),
     "relay.TempExpr": ("relay.TempExpr", "rewriters return expressions, so that none of them is temporary"),
-    **{f"target.build.{kind}": (f"tvm.target.Target('{kind}')", _TARGETS) for kind in ("c", "opencl", "stackvm")},
+    **{f"target.build.{kind}": (f"tvm.target.Target('{kind}')", _TARGETS) for kind in ("opencl", "stackvm")},
 }
 """Name -> what asks for it, and the sentence that answers."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whence.support.dtypes import fail
-from whence.support.names import did_you_mean
-from whence.te.language import math
+from whence.te.language import intrinsics, math
 from whence.te.language.expr import Expr
 
 _NAMES = {"pow": "power", "fabs": "abs"}
@@ -22,7 +21,7 @@ _OTHERS = (
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: object = None) -> Expr:
     """Return the call of an intrinsic, `tir.exp`, given by its name or its operator.
 
-    Raises ScheduleError for another function, and where the result is of another dtype.
+    Another function is one that a rule lowers. Raises ScheduleError where the result is of another dtype.
     """
     del span
     full = str(getattr(func_name, "name", func_name))
@@ -31,8 +30,8 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: object = None) -> 
     if name == "reinterpret":
         return math.reinterpret(dtype, *args)
     if name not in math.FUNCTIONS and name not in _OTHERS:
-        known = [f"tir.{one}" for one in (*math.FUNCTIONS, *_OTHERS, *_NAMES)]
-        fail(f"tir.call_intrin: expected an intrinsic, got {full}{did_you_mean(full, known)}")
+        # A rule of the user's lowers it, or says that there is none.
+        return intrinsics.call_intrin(dtype, full, *args)
     function = math.FUNCTIONS.get(name) or getattr(math, name)
     result: Expr = function(*args)
     if result.dtype != dtype:
