@@ -40,7 +40,7 @@ def loaded(path: Path, name: str = "main") -> Callable[..., Any]:
 
 
 def network_is_equal(model: Any, inputs: dict[str, Any], path: Path) -> bool:
-    """Whether a model gives the bits of our run."""
+    """Return whether a model gives the bits of our run."""
     executable = whence.compile(model, threads=2)
     executable.export_library(path)
     expected = executable.run(inputs)
@@ -51,7 +51,7 @@ def network_is_equal(model: Any, inputs: dict[str, Any], path: Path) -> bool:
 
 
 def function_is_equal(seed: int, folder: Path) -> bool:
-    """Whether a random function gives the bits of our call."""
+    """Return whether a random function gives the bits of our call."""
     rng = np.random.default_rng(seed)
     rows, cols = (int(extent) for extent in rng.integers(1, 40, 2))
     dtype = str(rng.choice(["float32", "float64", "float16", "int32", "int8", "uint8", "int64"]))

@@ -42,7 +42,7 @@ class CType:
     short: str
     """The name in names of vectors: f32, i8, i1."""
     bits: int
-    """Of an element in a vector."""
+    """The width of an element in a vector."""
     lanes: int = 0
     """0 of a scalar."""
 

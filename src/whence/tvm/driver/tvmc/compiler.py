@@ -55,7 +55,7 @@ class Wish:
     tuned: str | PathLike[str] | None
     """Records of tuning."""
     pools: Sequence[PoolInfo] = ()
-    """Where intermediate tensors may lie."""
+    """The pools of memory for intermediate tensors."""
 
 
 def compile_to(
