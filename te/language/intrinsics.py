@@ -15,11 +15,15 @@ Rule: TypeAlias = Callable[[Any], Any]
 """Makes of a call, which has `op.name`, `args` and `dtype`, an expression; or returns the call."""
 
 _PREFIX = "tir."
-_MANY = ("atan2", "copysign", "fma", "fmod", "hypot", "if_then_else", "ldexp", "likely", "nextafter", "power")
-"""Functions of te, beside those of one number, that are intrinsics."""
+_OTHERS = (
+    *("abs", "atan2", "copysign", "exp10", "fma", "fmod", "hypot", "ldexp", "nextafter", "power", "sigmoid"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
+    *("isnan", "isinf", "isfinite", "likely", "if_then_else"),
+)
+"""Functions of te that are intrinsics, beside those of one number."""
 _KNOWN: dict[str, Callable[..., Any]] = {
     **math.FUNCTIONS,
-    **{name: getattr(math, name) for name in _MANY},
+    **{name: getattr(math, name) for name in _OTHERS},
     "fabs": math.abs,
     "pow": math.power,
 }
@@ -103,17 +107,20 @@ def lowered_intrinsic(expr: Call | CallExtern) -> Expr | None:
     return None
 
 
-def call_intrin(dtype: str, func_name: str, *args: ExprLike, span: object = None) -> Any:
-    """The call of an intrinsic by TVM's name: te's function of that name, or one that a rule will lower.
+def call_intrin(dtype: str, func_name: Any, *args: ExprLike, span: object = None) -> Any:
+    """The call of an intrinsic, given by TVM's name or its operator: te's function, or one that a rule will lower.
 
     Raises ScheduleError for a dtype that te's function does not return.
     """
     del span
-    name = func_name.removeprefix(_PREFIX)
+    full = str(getattr(func_name, "name", func_name))
+    name = full.removeprefix(_PREFIX)
+    if name == "reinterpret":
+        return math.reinterpret(dtype, *args)
     if name in _KNOWN:
         result = _KNOWN[name](*args)
         if result.dtype != dtype:
-            fail(f"call_intrin: expected {result.dtype} as {func_name} returns, got {dtype}")
+            fail(f"call_intrin: expected {full} as {result.dtype}, which its operands have, got {dtype}")
         return result
     return CallExtern(check_dtype(dtype, "call_intrin"), f"{_PREFIX}{name}", tuple(map(convert, args)))
 

@@ -26,6 +26,7 @@ from whence.te.language.expr import Expr as Expr
 from whence.te.language.expr import Range as Range
 from whence.te.language.externs import call_packed as call_packed
 from whence.te.language.intrinsics import CallEffectKind as CallEffectKind
+from whence.te.language.intrinsics import call_intrin as call_intrin
 from whence.te.language.math import FUNCTIONS
 from whence.te.language.statements import Allocate as Allocate
 from whence.te.language.statements import AssertStmt as AssertStmt
@@ -42,7 +43,6 @@ from whence.te.language.statements import While as While
 from whence.te.language.statements import decl_buffer as decl_buffer
 from whence.tir.expressions import StringImm as StringImm
 from whence.tir.function import PrimFunc as PrimFunc
-from whence.tir.intrinsics import call_intrin as call_intrin
 from whence.tir.kinds import KINDS
 
 call_cpacked = call_packed_lowered = call_cpacked_lowered = call_packed

@@ -21,12 +21,12 @@ from whence.te.language.expr import (
     constant,
     convert,
 )
+from whence.te.language.intrinsics import call_intrin
 from whence.te.language.lanes import Let, Ramp, Shuffle
 from whence.te.language.math import logical_not, size_var
 from whence.te.language.math import select as select_of
 from whence.te.language.reductions import Reduce
 from whence.te.language.statements import load
-from whence.tir.intrinsics import call_intrin
 
 Holds = Callable[[Any], bool]
 
