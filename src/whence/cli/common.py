@@ -260,9 +260,12 @@ def compile_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def check_uncompiled(args: argparse.Namespace, path: Path) -> None:
-    """Raise PipelineError for options that come too late for a compiled model."""
-    if late := [name for name in _BEFORE if getattr(args, name, None) not in (None, False, [])]:
+def check_uncompiled(args: argparse.Namespace, path: Path, but: str = "") -> None:
+    """Raise PipelineError for options that shape the compilation of a model, as `path` is none to be compiled.
+
+    but: an option that is taken all the same.
+    """
+    if late := [name for name in _BEFORE if name != but and getattr(args, name, None) not in (None, False, [])]:
         option = f"--{late[0].replace('_', '-')}"
         raise PipelineError(f"{option}: expected a model that is not compiled yet, got {path}")
 

@@ -29,7 +29,7 @@ from whence.passes.runner import run_passes
 from whence.planning.snapshots import SnapshotFolder
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
-from whence.reading.models import KERAS, PYTORCH, SUFFIXES, model_path, shipped_models
+from whence.reading.models import KERAS, PYTORCH, SCRIPT, SUFFIXES, model_path, shipped_models
 from whence.reading.pipeline_text import parse_passes
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
@@ -62,6 +62,15 @@ def _relay_text() -> type[Target]:
     from whence.cli.relay_target import RelayText
 
     return RelayText
+
+
+def _tvmscript() -> type[Target]:
+    from whence.cli.scripts import TVMScript
+
+    return TVMScript
+
+
+_TARGETS = {"llvm": _llvm, "asm": _asm, "relay": _relay_text, "tvmscript": _tvmscript}
 
 
 def _model(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
@@ -145,6 +154,7 @@ class WhenceOptMain(xDSLOptMain):
         super().register_all_frontends()
         self.available_frontends["mlir"] = self._mlir
         self.available_frontends["relay"] = self._relay
+        self.available_frontends[SCRIPT.removeprefix(".")] = self._script
         models = (*SUFFIXES, *KERAS, *PYTORCH, ".mlirbc", SAVED_MODEL)
         for name in dict.fromkeys(suffix.removeprefix(".") for suffix in models):
             self.available_frontends.setdefault(name, lambda stream: _model(stream, self.args.input_shapes))
@@ -163,9 +173,14 @@ class WhenceOptMain(xDSLOptMain):
     def _relay(self, stream: IO[bytes]) -> ModuleOp:
         return relay_module(decoded(stream.read(), self.get_input_name()), Path(self.get_input_name()))
 
+    def _script(self, stream: IO[bytes]) -> ModuleOp:
+        from whence.cli.scripts import script_module
+
+        return script_module(stream.read(), self.get_input_name())
+
     def register_all_targets(self) -> None:
         super().register_all_targets()
-        self.available_targets |= {"llvm": _llvm, "asm": _asm, "relay": _relay_text}
+        self.available_targets |= _TARGETS
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -199,9 +214,9 @@ class WhenceOptMain(xDSLOptMain):
         _know_compilers(self.pipeline.passes)
         # Options of the target are checked before any work is done.
         spec = parse_spec(self.args.target)
-        if spec.name in ("llvm", "asm"):
+        if spec.name in _TARGETS:
             try:
-                (_llvm() if spec.name == "llvm" else _asm()).from_spec(spec)
+                _TARGETS[spec.name]().from_spec(spec)
             except ValueError as error:
                 raise PipelineError(f"target {self.args.target}: {error}") from error
 

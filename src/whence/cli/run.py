@@ -14,10 +14,11 @@ from whence.cli.answers import print_json
 from whence.cli.common import add_memory, add_model, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
 from whence.cli.options import TARGET, Subparsers, add_json, add_output, add_threads, add_timing, command, whole
-from whence.reading.models import EXPORTED, model_path
+from whence.reading.models import EXPORTED, SCRIPT, model_path
 
 if TYPE_CHECKING:
     from whence.cli.checks import Check
+    from whence.cli.scripts import ScriptProgram
     from whence.cli.timing import Runs
     from whence.executables.executable import Executable
     from whence.executables.interpreted import InterpretedExecutable
@@ -31,11 +32,15 @@ _SAMPLED = 0.5
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Compile a model, run it, compare it with a reference, and show each level and the time of layers."
+    about = (
+        "Compile a model, run it, compare it with a reference, and show each level and the time of layers. A .py file "
+    )
+    about += "is a kernel as TVMScript, whose inputs and outputs are its buffers."
     examples = (
         "light_resnet50",
         "resnet.tar -i x.npz -o y.npz --print-top 5",
         "model.onnx --input x.npz --check expected.npz --profile",
+        "kernel.py -i x.npz -o y.npz --print-time",
         "model.onnx --fill-mode random --executor graph --print-time --repeat 10",
     )
     parser = command(commands, "run", "compile, run and check a model", about, examples)
@@ -61,7 +66,7 @@ class _Ran:
 
     args: argparse.Namespace
     path: Path
-    compiled: Executable
+    compiled: Executable | ScriptProgram
     took: float
     """Seconds until it was ready."""
     inputs: Mapping[str, Array]
@@ -79,6 +84,7 @@ class _Ran:
 def _run(args: argparse.Namespace) -> int:
     from whence.cli.checks import check, reference
     from whence.cli.timing import run_times
+    from whence.executables.executable import Executable
     from whence.executables.interpreted import InterpretedExecutable
     from whence.lowering.external.registry import split_target
     from whence.lowering.llvm_to_native.target import Target, check_runs_here
@@ -87,7 +93,12 @@ def _run(args: argparse.Namespace) -> int:
     check_inputs(args)
     path = model_path(args.model)
     check_runs_here(Target.parse(split_target(args.target or TARGET)[1]))
-    compiled, took = compile_model(args, args.threads, kept=True)
+    if path.suffix == SCRIPT:
+        from whence.cli.scripts import script_program
+
+        compiled, took = script_program(args, path)
+    else:
+        compiled, took = compile_model(args, args.threads, kept=True)
     inputs = inputs_of(args, compiled.inputs)
     default = args.input is None and args.seed is None and args.fill_mode in (None, "ramp")
     expected = reference(compiled.outputs, path, args.check, default)
@@ -111,15 +122,30 @@ def _run(args: argparse.Namespace) -> int:
         times=times,
         checks=check(outputs, expected),
     )
-    if isinstance(compiled, InterpretedExecutable):
-        _tell_open(ran, compiled, first)
-    else:
-        _tell_static(ran)
+    match compiled:
+        case InterpretedExecutable():
+            _tell_open(ran, compiled, first)
+        case Executable():
+            _tell_static(ran, compiled)
+        case _:
+            _tell_script(ran)
     _save(args, outputs)
     return ran.code
 
 
-def _tell_static(ran: _Ran) -> None:
+def _tell_script(ran: _Ran) -> None:
+    """Print the report on the kernel of a script."""
+    from whence.explorer.report import seconds
+    from whence.support.names import shown
+
+    if ran.args.json:
+        print_json(_data(ran))
+        return
+    print(f"{shown(ran.path.name)}: compiled in {seconds(ran.took)}")
+    _print_run(ran)
+
+
+def _tell_static(ran: _Ran, compiled: Executable) -> None:
     """Print the report on a model that is one native call."""
     from statistics import median
 
@@ -127,9 +153,9 @@ def _tell_static(ran: _Ran) -> None:
     from whence.explorer.report import count, seconds, table
     from whence.support.names import shown
 
-    args, compiled = ran.args, ran.compiled
+    args = ran.args
     artifact, levels = compiled.artifact, _levels(compiled)
-    data = _data(ran)
+    data = _data(ran) | {"layers_in_source": len(compiled.layers)}
     sizes = compiled.sizes_of(ran.inputs)
     memory = memory_at(artifact, sizes).info if sizes else compiled.memory
     data |= {"kernel_calls": len(artifact.calls), "kernels": len(artifact.kernels), "memory": memory}
@@ -159,7 +185,8 @@ def _tell_open(ran: _Ran, compiled: InterpretedExecutable, first: float) -> None
     from whence.support.names import shown
 
     if ran.args.json:
-        print_json(_data(ran) | {"stretches": len(compiled.last), "first_call_seconds": first})
+        counts = {"layers_in_source": len(compiled.layers), "stretches": len(compiled.last)}
+        print_json(_data(ran) | counts | {"first_call_seconds": first})
         return
     stretches = f"{len(compiled.last)} stretch{'es' * (len(compiled.last) != 1)}"
     kernels = f"{stretches}, {count(len(compiled.kernels), 'kernel call')}"
@@ -191,8 +218,10 @@ class _Graph:
         return {name: self.module.get_output(number).numpy() for number, name in enumerate(self.names)}
 
 
-def _runner(compiled: Executable, executor: str) -> Runs:
-    return _Graph(compiled) if executor == "graph" else compiled
+def _runner(compiled: Executable | ScriptProgram, executor: str) -> Runs:
+    from whence.executables.executable import Executable
+
+    return _Graph(compiled) if executor == "graph" and isinstance(compiled, Executable) else compiled
 
 
 def _print_run(ran: _Ran) -> None:
@@ -234,7 +263,6 @@ def _data(ran: _Ran) -> dict[str, object]:
     """Return the --json report on a run of any model."""
     data: dict[str, object] = {
         "model": ran.path.name,
-        "layers_in_source": len(ran.compiled.layers),
         "ready_seconds": ran.took,
         "run_seconds": list(ran.times),
         "checks": ran.checks,

@@ -19,6 +19,8 @@ KERAS = (".keras", ".h5", ".hdf5")
 PYTORCH = (".pt2", ".pt", ".pth")
 """The files that torch writes; of them only those of exported programs are read."""
 SUFFIXES = (".onnx", ".tflite", ".pb", ".pt2", *KERAS[:2], ".mlir", ".relay")
+SCRIPT = ".py"
+"""The files of kernels as TVMScript."""
 SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt", "saved_model.cpb")
 """The files of which the folder of a saved model has one."""
 _SHOWN = 200

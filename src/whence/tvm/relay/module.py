@@ -271,9 +271,17 @@ class IRModule:
         return "\n\n".join([*relay, *map(str, _prim_funcs(self.module))])
 
     def script(self, version: str = "0.27") -> str:
-        """Return the text of the functions: relay's, and kernels as TVMScript; errors as `PrimFunc.script`."""
+        """Return the text of the functions: relay's, and kernels as TVMScript; errors as `PrimFunc.script`.
+
+        Several kernels are a class, which `whence.script.from_source` reads.
+        """
         relay = [self.astext()] if self.program.functions or self.program.types else []
-        return "\n\n".join([*relay, *(kernel.script(version) for kernel in self.kernels.values())])
+        kernels = [kernel.script(version) for kernel in self.kernels.values()]
+        if len(kernels) > 1:
+            from whence.tir.script_text import class_text
+
+            kernels = [class_text(kernels)]
+        return "\n\n".join([*relay, *kernels])
 
     def show(self, version: str = "0.27") -> None:
         """Print `script()`."""

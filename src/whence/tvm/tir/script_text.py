@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from textwrap import indent
 from typing import Any, cast
 
 from whence.dialects.sizes import SizeExpr
@@ -79,6 +80,14 @@ def function_text(
     if version not in VERSIONS:
         fail(f"script: expected a version among {', '.join(VERSIONS)}, got {version!r}")
     return _Printer(version).function(name, buffers, sizes, body, attrs)
+
+
+def class_text(functions: Sequence[str]) -> str:
+    """Return the text of a module of functions, which are texts of one version."""
+    heads = {text.partition("\n")[0] for text in functions}
+    bodies = [indent(text.partition("\n")[2], "    ") for text in functions]
+    lines = ["# from tvm.script import ir as I", *sorted(heads), "@I.ir_module", "class Module:"]
+    return "\n".join([*lines, "\n\n".join(bodies)])
 
 
 def statement_text(stmt: Stmt) -> str:
