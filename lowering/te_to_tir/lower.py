@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import LocationAttr, TensorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects import te, tir
 from ...dialects.affine import ZERO
 from ...dialects.sizes.types import extents_of
-from ...provenance.span import fuse
+from ...provenance.span import fuse, value_location
 from ...te.schedule.bounds import infer_bounds
 from ...te.schedule.normalize import normalize
 from ...te.schedule.schedule import Schedule
@@ -67,13 +67,6 @@ def _lower_intrin(intrin: TensorIntrin, part: Part) -> tir.PrimFuncOp:
     return lower_part(intrin, part, lower_schedule)
 
 
-def _location_of(value: SSAValue) -> LocationAttr:
-    if isinstance(value, BlockArgument):
-        return value.location
-    assert isinstance(value.owner, Operation)
-    return value.owner.location
-
-
 class _Lowering(NestLowering):
     def __init__(self, schedule: Schedule, part: Part, outputs: Sequence[SSAValue]):
         source = schedule.func
@@ -90,7 +83,7 @@ class _Lowering(NestLowering):
         super().__init__(func, _lower_intrin, schedule, infer_bounds(schedule), part)
         for argument, value, layout in zip(func.block.args, values, layouts, strict=True):
             argument.name_hint = "out" if value in returned else value.name_hint
-            argument.location = _location_of(value)
+            argument.location = value_location(value)
             rank = len(cast(TensorType[Attribute], value.type).shape)
             self.storage[value] = Stored(argument, [ZERO] * rank, layout)
         self.exposed = {

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.sizes import Size, same, same_shape
-from ...dialects.tir import AllocOp, ForOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import ForOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.diagnostics import describe
 
@@ -20,6 +20,10 @@ class NotRaised(Exception):
 
     def __init__(self, op: Operation, reason: str):
         super().__init__(f"{reason} at {describe(op.location)}")
+
+
+class Scheduled(NotRaised):
+    """The reason why a kernel stays as it is written: somebody has said how its loops run."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,9 @@ class Nest:
         return self.extents[self.axes.index(axis)]
 
 
-def nests_of(func: PrimFuncOp) -> list[Nest]:
-    """Return the nests that do what a kernel does, one after the other; raises NotRaised where that is not sure."""
-    return list(_nests(func.block, (), ()))
+def nests_of(statement: Operation) -> list[Nest]:
+    """Return the nests that do what a statement does, one after the other; raises NotRaised where that is not sure."""
+    return list(_nests([statement], (), ()))
 
 
 def plain_point(map_results: Iterable[AffineExpr], indices: Sequence[SSAValue]) -> list[SSAValue | int | None]:
@@ -54,20 +58,18 @@ def plain_point(map_results: Iterable[AffineExpr], indices: Sequence[SSAValue]) 
     ]
 
 
-def _nests(block: Block, axes: tuple[SSAValue, ...], extents: tuple[Size, ...]) -> Iterator[Nest]:
-    for op in block.ops:
+def _nests(ops: Iterable[Operation], axes: tuple[SSAValue, ...], extents: tuple[Size, ...]) -> Iterator[Nest]:
+    for op in ops:
         match op:
             case ForOp():
                 if op.kind.data != "serial" or op.attributes:
-                    raise NotRaised(op, "a loop with a schedule of its own")
+                    raise Scheduled(op, "a loop with a schedule of its own")
                 _check_apart(op)
-                yield from _nests(op.block, (*axes, op.var), (*extents, op.trip_count))
+                yield from _nests(op.block.ops, (*axes, op.var), (*extents, op.trip_count))
             case BlockOp():
                 yield from _block(op, axes, extents)
             case StoreOp():
                 yield Nest(_label(op), axes, extents, op, _behind(op))
-            case AllocOp() if block.parent_op() is not None and isinstance(block.parent_op(), PrimFuncOp):
-                pass
             case _ if not op.regions and (is_side_effect_free(op) or isinstance(op, LoadOp)):
                 pass
             case _:
@@ -78,15 +80,17 @@ def _block(op: BlockOp, axes: tuple[SSAValue, ...], extents: tuple[Size, ...]) -
     """The nests of a block whose variables are the loops around it, in any order."""
     if op.guards:
         raise NotRaised(op, "a block with a condition")
-    if op.attributes or any(kind.data == "opaque" for kind in op.kinds):
-        raise NotRaised(op, "an opaque or annotated block")
+    if op.attributes:
+        raise Scheduled(op, "an annotated block")
+    if any(kind.data == "opaque" for kind in op.kinds):
+        raise NotRaised(op, "an opaque block")
     bound = plain_point(op.map.data.results, op.indices)
     values = [value for value in bound if isinstance(value, SSAValue)]
     spread = [axis for axis, extent in zip(axes, extents, strict=True) if not same(extent, 1)]
     if len(set(values)) != len(values) or not set(spread) <= set(values):
-        raise NotRaised(op, "a block whose variables are not the loops around it")
+        raise Scheduled(op, "a block whose variables are not the loops around it")
     if values != [axis for axis in axes if axis in values]:
-        raise NotRaised(op, "loops in another order than the variables of their block, as a schedule makes them,")
+        raise Scheduled(op, "loops in another order than the variables of their block, as a schedule makes them,")
     domain: list[Size] = []
     for value, extent in zip(bound, op.domain, strict=True):
         around = (

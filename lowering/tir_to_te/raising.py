@@ -4,29 +4,30 @@
 
 is `C = te.sum(A[i, k] * B[k, j], axis=k)`. It is done where the loops say it exactly: each buffer is written whole, at
 distinct variables of loops; what else runs over a loop is a sum, product, largest or smallest. Sums of floats may round
-otherwise, as in any schedule. Ops keep their locations.
+otherwise, as in any schedule. Statements that are anything else stay loops (parts.py). Ops keep their locations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FunctionType, StringAttr, VectorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te
 from ...dialects.affine import linear
 from ...dialects.element_types import is_unsigned, stored_type
 from ...dialects.sizes import Size, same
-from ...dialects.sizes.types import tensor_of
 from ...dialects.tir import AllocOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ..te_to_tir.reducers import identity_attribute
-from .nests import Nest, NotRaised, is_whole, nests_of, plain_point
+from .nests import Nest, NotRaised, Scheduled, is_whole, nests_of, plain_point
+from .parts import Part, Stays, statements_of, tensor_type
 
 _REDUCERS: dict[type[Operation], str] = {
     arith.AddfOp: "sum",
@@ -48,29 +49,48 @@ _OF_SIGNED = (arith.MaxSIOp, arith.MinSIOp)
 def raised(func: PrimFuncOp) -> te.FuncOp:
     """Return the tensor expressions that a kernel computes; the kernel is not changed.
 
-    Raises NotRaised where its loops are not surely that, or say themselves how they run.
+    Raises NotRaised where none of its loops are surely that, or some say themselves how they run.
     """
-    return _Raising(func).run()
+    statements = statements_of(func)
+    kept = frozenset[int]()
+    while True:
+        try:
+            return _Raising(func, statements, kept).run()
+        except Stays as stays:
+            kept |= stays.numbers
+            if len(kept) == len(statements):
+                raise stays.reason from None
 
 
 class _Raising:
-    def __init__(self, func: PrimFuncOp):
+    """Raises the statements of a kernel, but for some, by number, which stay loops."""
+
+    def __init__(self, func: PrimFuncOp, statements: Sequence[Operation], kept: Collection[int]):
         self.func = func
+        self.statements = statements
+        self.kept = kept
         count = len(func.block.args) - func.outputs.value.data
         self.inputs, self.outputs = func.block.args[:count], func.block.args[count:]
-        types = [_tensor(argument) for argument in self.inputs]
-        self.out = te.FuncOp(func.sym_name.data, types, [_tensor(each) for each in self.outputs], func.size_names)
+        types = [tensor_type(argument) for argument in self.inputs]
+        results = [tensor_type(argument) for argument in self.outputs]
+        self.out = te.FuncOp(func.sym_name.data, types, results, func.size_names)
         self.out.location = func.location
         self.builder = LocatedBuilder(self.out.block, func.location)
         self.states: dict[SSAValue, SSAValue] = {}
         """The tensor that each buffer holds now."""
+        self.writers: dict[SSAValue, int] = {}
+        """The statement that made it, by number."""
 
     def run(self) -> te.FuncOp:
         for argument, value in zip(self.inputs, self.out.block.args, strict=True):
             self.states[argument] = value
             value.name_hint, value.location = argument.name_hint, argument.location
-        for nest in nests_of(self.func):
-            self._nest(nest)
+        for stays, numbers in groupby(range(len(self.statements)), self.kept.__contains__):
+            if stays:
+                self._part(list(numbers))
+            else:
+                for number in numbers:
+                    self._statement(number)
         if missing := [each.name_hint or "an output" for each in self.outputs if each not in self.states]:
             raise NotRaised(self.func, f"nothing written to {', '.join(missing)}")
         results = [self.states[each] for each in self.outputs]
@@ -83,12 +103,42 @@ class _Raising:
         )
         # Results that readers overwrote are read no more.
         for op in reversed(list(self.out.block.ops)):
-            if isinstance(op, te.ComputeOp) and not any(result.uses.get_length() for result in op.results):
+            if isinstance(op, te.ComputeOp | te.HybridOp) and not any(
+                result.uses.get_length() for result in op.results
+            ):
                 op.detach()
                 op.erase()
-        _name_apart(self.out.computes)
+        _name_apart([op for op in self.out.block.ops if isinstance(op, te.ComputeOp | te.HybridOp)])
         self.out.verify()
         return self.out
+
+    def _statement(self, number: int) -> None:
+        """Add the stages of a statement. Raises Stays if it has to stay loops."""
+        try:
+            for nest in nests_of(self.statements[number]):
+                self._nest(nest)
+                self.writers[nest.store.buffer] = number
+        except Scheduled:
+            raise
+        except NotRaised as reason:
+            raise Stays([number], reason) from reason
+
+    def _part(self, numbers: Sequence[int]) -> None:
+        """Add the stage of statements that stay loops."""
+        statements = [self.statements[number] for number in numbers]
+        part = Part.of(statements)
+        if any(buffer in self.inputs for buffer in part.writes):
+            raise NotRaised(statements[0], "an input that is written")
+        # A stage makes tensors of its own, so that it begins where their elements are written first.
+        if begun := [self.writers[buffer] for buffer in part.writes if buffer in self.states]:
+            reason = NotRaised(statements[0], "a buffer that is written in parts")
+            raise Stays(range(min(begun), numbers[-1] + 1), reason)
+        if any(buffer not in self.states for buffer in part.reads if buffer not in part.writes):
+            raise NotRaised(statements[0], "a buffer that is read before it is written")
+        if part.writes:
+            stage = part.stage(self.builder, self.states)
+            self.states.update(zip(part.writes, stage.results, strict=True))
+            self.writers.update(dict.fromkeys(part.writes, numbers[0]))
 
     def _nest(self, nest: Nest) -> None:
         """Add the stages of a nest, after which its buffer is what they compute."""
@@ -249,7 +299,7 @@ class _Raising:
             return self.builder.add(op).result
 
 
-def _name_apart(computes: Sequence[te.ComputeOp]) -> None:
+def _name_apart(computes: Sequence[te.ComputeOp | te.HybridOp]) -> None:
     """Give each stage a label of its own: the name of what it computes, with a number behind further ones."""
     labels: set[str] = set()
     for compute in computes:
@@ -269,11 +319,6 @@ def _behind(values: Sequence[SSAValue]) -> set[SSAValue]:
             if isinstance(each.owner, Operation):
                 pending += each.owner.operands
     return seen
-
-
-def _tensor(buffer: SSAValue) -> Attribute:
-    type_ = buffer_of(buffer)
-    return tensor_of(type_.element_type, type_.get_shape())
 
 
 def _moved(

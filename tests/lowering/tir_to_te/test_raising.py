@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import StringAttr, UnknownLoc
+from xdsl.ir import Operation
 
 import whence
+from tests.support.random_raised import check
 from whence import te
+from whence.dialects.te import HybridOp
+from whence.dialects.tir import StoreOp
 from whence.kernels.building import build_prim_func, create_prim_func, parsed_prim_func, scheduled
 from whence.kernels.functions import Function
 from whence.lowering.tir_to_te.nests import NotRaised
@@ -118,10 +122,8 @@ def test_loops_that_reduce_keep_what_they_start_from(combine: str, start: str, r
         loops(term("arith.addf")).replace("tir.for %k in 8", "tir.for unrolled %k in 8"),
         loops(term("arith.addf")).replace("tir.for %j in 8", "tir.for %j in 4"),
         loops(term("arith.addf")).replace(f"tir.store %s, %c[%i, %j] : f32, {BUFFER}", ""),
-        BLOCKS.replace("at [%i, %j, %k]", "at [%i, %j, %k] where [6 - %i] >= 0"),
         BLOCKS.replace("at [%i, %j, %k]", "at [%j, %j, %k]"),
         BLOCKS.replace("at [%i, %j, %k]", "at [%j, %i, %k]"),
-        BLOCKS.replace("%vk : reduce 8) at [%i, %j, %k]", "%vk : opaque 8) at [%i, %j, %k]"),
         BLOCKS.replace("tir.store %1, %c", "tir.store %1, %a"),
     ],
 )
@@ -130,6 +132,89 @@ def test_other_loops_stay_as_they_are_written(text: str) -> None:
     with pytest.raises(NotRaised):
         raised(func)
     assert scheduled(func) is func
+
+
+SCAN = f"""
+  tir.for %i in 8 {{ tir.for %j in 7 {{
+    %0 = tir.load %t[%i, %j] : {BUFFER} -> f32
+    %1 = tir.load %t[%i, %j + 1] : {BUFFER} -> f32
+    %2 = arith.addf %0, %1 : f32
+    tir.store %2, %t[%i, %j + 1] : f32, {BUFFER}
+  }} }}"""
+FILL = f"""
+  tir.for %i in 8 {{ tir.for %j in 8 {{
+    %0 = tir.load %a[%i, %j] : {BUFFER} -> f32
+    tir.store %0, %t[%i, %j] : f32, {BUFFER}
+  }} }}"""
+PRODUCT = f"""
+  tir.for %i in 8 {{ tir.for %j in 8 {{
+    %s = arith.constant 0.0 : f32
+    tir.store %s, %c[%i, %j] : f32, {BUFFER}
+    tir.for %k in 8 {{
+      %0 = tir.load %c[%i, %j] : {BUFFER} -> f32
+      %1 = tir.load %t[%i, %k] : {BUFFER} -> f32
+      %2 = tir.load %b[%k, %j] : {BUFFER} -> f32
+      %3 = arith.mulf %1, %2 : f32
+      %4 = arith.addf %0, %3 : f32
+      tir.store %4, %c[%i, %j] : f32, {BUFFER}
+    }}
+  }} }}"""
+
+
+def statements(*parts: str) -> str:
+    return f"{HEAD} {{ %t = tir.alloc : {BUFFER} {''.join(parts)} }}"
+
+
+def test_statements_that_are_no_expressions_stay_loops_among_stages() -> None:
+    func = parsed_prim_func(statements(FILL, SCAN, PRODUCT))
+    stages = list(raised(func).block.ops)
+    # The scan writes what another loop began, so both are its stage.
+    assert [stage.name for stage in stages] == ["te.hybrid", "te.compute", "te.return"]
+    (loops_kept,) = (stage for stage in stages if isinstance(stage, HybridOp))
+    assert [op.name for op in loops_kept.body.block.ops] == ["tir.for", "tir.for"]
+    lines = {line_of(op) for op in loops_kept.walk() if isinstance(op, StoreOp)}
+    assert lines == {line_of(op) for op in func.walk() if isinstance(op, StoreOp) and op.buffer.name_hint == "t"}
+    a, b = arrays()
+    assert np.array_equal(whence.build(func)(a, b), np.cumsum(a, 1) @ b)
+    assert '"dense"' in str(scheduled(func).attributes["raised"])
+
+
+def line_of(op: Operation) -> str:
+    return str(op.location).partition(":")[2]
+
+
+def test_loops_whose_rows_are_apart_may_run_in_parallel() -> None:
+    def tags(body: str) -> list[Any]:
+        stages = raised(parsed_prim_func(statements(body, PRODUCT))).block.ops
+        return [stage.attributes.get("tag") for stage in stages if isinstance(stage, HybridOp)]
+
+    alone = f"""
+      tir.for %i in 8 {{
+        %0 = tir.load %a[%i, 0] : {BUFFER} -> f32
+        tir.store %0, %t[%i, 0] : f32, {BUFFER}
+        tir.for %j in 7 {{
+          %1 = tir.load %t[%i, %j] : {BUFFER} -> f32
+          tir.store %1, %t[%i, %j + 1] : f32, {BUFFER}
+        }}
+      }}"""
+    assert tags(alone) == [StringAttr("rows_apart")]
+    assert tags(alone.replace("%t[%i, %j]", "%t[0, %j]")) == [None]
+    assert tags(FILL + SCAN) == [None]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BLOCKS.replace("at [%i, %j, %k]", "at [%i, %j, %k] where [8 - %i] >= 0"),
+        BLOCKS.replace("%vk : reduce 8) at [%i, %j, %k]", "%vk : opaque 8) at [%i, %j, %k]"),
+    ],
+)
+def test_a_block_that_is_no_expression_stays_and_those_around_it_are_raised(text: str) -> None:
+    a, b = arrays()
+    assert [compute.label.data for compute in raised(parsed_prim_func(text)).computes] == ["twice"]
+    # An init runs where all reduce variables are 0: at each point, if there are none.
+    last = 2 * a[:, -1:] * b[:, -1]
+    assert np.array_equal(whence.build(text)(a, b), last if "opaque" in text else 2 * (a @ b.T))
 
 
 def test_an_option_leaves_loops_as_they_are_written() -> None:
@@ -201,3 +286,8 @@ def test_blocks_that_somebody_scheduled_stay_as_they_are():
     schedule.split(loops[0], [2, 4])
     assert "tir.is_scheduled" in str(schedule.mod)
     assert "raised" not in built(schedule.mod).tir
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_kernels_compute_what_their_loops_do(seed: int) -> None:
+    check(seed)
