@@ -68,7 +68,7 @@ class Maker:
 
     def element(self, axes: str, sources: list[str] | None = None) -> tuple[str, str]:
         """Ops of one value made of elements at points of two of the axes."""
-        text, values = "", []
+        text, values = "", list[str]()
         for _ in range(self.random.randint(1, 2)):
             name = self.random.choice(sources or self.written)
             first, second = self.random.choice(axes), self.random.choice(axes)
