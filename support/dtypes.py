@@ -137,6 +137,16 @@ def limits(dtype: str) -> tuple[float, float]:
     return (0, (1 << width) - 1) if is_unsigned(dtype) else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
 
 
+def natural_dtype(value: float) -> str:
+    """The dtype of a Python number on its own."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, float):
+        return "float32"
+    low, high = limits(INT)
+    return INT if low <= value <= high else "int64"
+
+
 def rounded(number: float, dtype: str) -> float:
     """A number as a float dtype has it, infinite beyond its range; for other dtypes the number as it is."""
     if not is_float(dtype):

@@ -27,6 +27,10 @@ add_names(
     "whence.te.schedule",
     {name: f"whence.driver.build_module:{name}" for name in ("ScheduleOps", "SchedulePostProcToPrimFunc")},
 )
+add_names(
+    "whence.te.language.hybrid",
+    {name: f"whence.driver.hybrid_module:{name}" for name in ("HybridModule", "build")},
+)
 add_names("whence.tir", {"Schedule": "whence.ir.block_schedule:Schedule"})
 add_names("whence.tir.schedule", {"Schedule": "whence.ir.block_schedule:Schedule"})
 add_names(

@@ -23,6 +23,7 @@ from ...support.dtypes import (
     is_unsigned,
     lanes_of,
     limits,
+    natural_dtype,
     promote,
     python_number,
     with_lanes,
@@ -368,6 +369,10 @@ class Read(Expr):
         return self.tensor.buffer or self.tensor
 
     @property
+    def producer(self) -> Source:
+        return self.tensor
+
+    @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.tensor.dtype
 
@@ -397,16 +402,6 @@ def constant(value: float, dtype: str) -> Const:
     if not low <= value <= high:
         fail(f"te: expected a number of {dtype}, {low} to {high}; the literal value {value} is out of range")
     return Const(bool(value) if dtype == BOOL else int(value), dtype)
-
-
-def natural_dtype(value: float) -> str:
-    """The dtype of a Python number on its own."""
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, float):
-        return "float32"
-    low, high = limits(INT)
-    return INT if low <= value <= high else "int64"
 
 
 def convert(value: ExprLike, dtype: str | None = None) -> Expr:

@@ -24,9 +24,9 @@ from ...support.errors import ScheduleError
 from . import math as functions
 from .expr import Axis, Expr, Extent, Read, Select, binary, compare, convert
 from .extents import Sizes, extent_value
-from .hybrid import (
-    HybridOp,
+from .hybrid_source import (
     Script,
+    ScriptOp,
     allocation,
     called,
     loop_kind,
@@ -66,15 +66,15 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 }
 
 
-def _named(script: Script, outputs: Sequence[Tensor]) -> dict[str, Tensor]:
-    """The outputs of a script by their names in it."""
+def output_names(script: Script) -> list[str]:
+    """Return the names that a script has for its outputs."""
     last = script.tree.body[-1]
     assert isinstance(last, ast.Return)
     returned = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
-    return dict(zip((part.id for part in returned if isinstance(part, ast.Name)), outputs, strict=True))
+    return [part.id for part in returned if isinstance(part, ast.Name)]
 
 
-def hybrid_body(op: HybridOp, sizes: Sizes) -> Block:
+def hybrid_body(op: ScriptOp, sizes: Sizes) -> Block:
     """A block of tir on the buffers of the inputs and then of the outputs.
 
     Raises ScheduleError for what the language does not have.
@@ -83,7 +83,7 @@ def hybrid_body(op: HybridOp, sizes: Sizes) -> Block:
 
 
 class _Body:
-    def __init__(self, op: HybridOp, sizes: Sizes):
+    def __init__(self, op: ScriptOp, sizes: Sizes):
         self.op = op
         self.script = op.script
         self.sizes = sizes
@@ -97,7 +97,7 @@ class _Body:
             argument.name_hint = tensor.name if SSAValue.is_valid_name(tensor.name) else None
         parameters = [argument.arg for argument in self.script.tree.args.args]
         self.values: dict[str, Any] = dict(zip(parameters, op.arguments, strict=True))
-        self.outputs = _named(self.script, op.outputs)
+        self.outputs = dict(zip(output_names(op.script), op.outputs, strict=True))
         self.fixed: set[Tensor] = set(op.input_tensors)
         """The tensors that the script may not write."""
         self.axes: list[Axis] = []

@@ -49,6 +49,15 @@ def _bind(tag: str, extent: int) -> range:
     return range(extent)
 
 
+def _truncdiv(a: Any, b: Any) -> Any:
+    quotient = abs(int(a)) // abs(int(b))
+    return type(a)(quotient if (a < 0) == (b < 0) else -quotient)
+
+
+def _truncmod(a: Any, b: Any) -> Any:
+    return type(a)(int(a) - int(_truncdiv(a, b)) * int(b))
+
+
 def _ceil_div(a: Any, b: Any) -> Any:
     return (a + b - 1) // b
 
@@ -59,6 +68,11 @@ def _choice(condition: Any, then: Any, otherwise: Any) -> Any:
 
 def _itself(condition: Any) -> Any:
     return condition
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c`, rounded once for floats of up to 32 bits."""
+    return type(c)(np.float64(a) * np.float64(b) + np.float64(c))
 
 
 def _threads(allow_none: bool = True) -> int:
@@ -99,6 +113,7 @@ HYBRID_GLOBALS: dict[str, Any] = {
     "bind": _bind,
     "ceil_div": _ceil_div,
     "erf": _erf,
+    "fma": _fma,
     "if_then_else": _choice,
     "select": _choice,
     "likely": _itself,
@@ -108,6 +123,8 @@ HYBRID_GLOBALS: dict[str, Any] = {
     "round": _rounded,
     "rsqrt": _rsqrt,
     "sigmoid": _sigmoid,
+    "truncdiv": _truncdiv,
+    "truncmod": _truncmod,
     "view": _view,
 }
 """What a script may say without an import, by name."""

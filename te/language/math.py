@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from ...dialects.sizes import SizeExpr
-from ...support.dtypes import BOOL, INT, bits, check_dtype, check_lanes, fail, is_float, is_unsigned, limits
+from ...support.dtypes import (
+    BOOL,
+    INT,
+    bits,
+    check_dtype,
+    check_lanes,
+    fail,
+    is_float,
+    is_unsigned,
+    limits,
+    natural_dtype,
+)
 from .expr import (
     Binary,
     Call,
@@ -26,7 +37,6 @@ from .expr import (
     compare,
     constant,
     convert,
-    natural_dtype,
     operate,
 )
 from .operators import BITS, MATH, ROUNDING

@@ -238,6 +238,17 @@ def exprs_in(stmt: Stmt) -> Iterator[Expr]:
             yield from (item for item in value if isinstance(item, Expr))  # pyright: ignore[reportUnknownVariableType]
 
 
+class StringImm(str):
+    """A text, as a part of statements and arguments of calls."""
+
+    __slots__ = ()
+    dtype = "handle"
+
+    @property
+    def value(self) -> str:
+        return str(self)
+
+
 @dataclass(eq=False)
 class BufferStore(Stmt):
     """Writes an element."""
@@ -255,6 +266,11 @@ class BufferStore(Stmt):
                 f"tir.BufferStore: expected {len(self.buffer.shape)} indices of '{self.buffer.name}', "
                 f"got {len(self.indices)}"
             )
+
+    @property
+    def producer(self) -> Tensor:
+        """The tensor of which it writes an element."""
+        return self.buffer.tensor
 
 
 @dataclass(eq=False)
@@ -332,6 +348,10 @@ class AssertStmt(Stmt):
     condition: Any
     message: Any
     body: Stmt | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.message = StringImm(self.message)
 
 
 @dataclass(eq=False)

@@ -58,7 +58,7 @@ from whence.syntax.relay.type_view import TypeView
 from whence.te.language.expr import Expr as ScalarExpr
 from whence.te.language.intrinsics import register_intrin_lowering as register_intrin_lowering
 from whence.te.language.intrinsics import remove_intrin_lowering as remove_intrin_lowering
-from whence.tir.expressions import StringImm
+from whence.te.language.statements import StringImm
 from whence.tir.kinds import KINDS
 from whence.tir.structure import COMPARED as STRUCTURED
 from whence.tir.structure import first_mismatch, structure_hash

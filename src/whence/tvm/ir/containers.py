@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from whence.runtime.interpreting.container import String
 from whence.runtime.values.registry import PackedFunc
+from whence.support.dtypes import natural_dtype
 from whence.syntax.relay.expr import Expr as RelayExpr
 from whence.syntax.relay.type_view import TypeView
-from whence.te.language.expr import Expr, Source, natural_dtype
+from whence.te.language.expr import Expr, Source
 from whence.te.language.math import const
 
 

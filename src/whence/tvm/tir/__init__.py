@@ -39,9 +39,9 @@ from whence.te.language.statements import IfThenElse as IfThenElse
 from whence.te.language.statements import LetStmt as LetStmt
 from whence.te.language.statements import SeqStmt as SeqStmt
 from whence.te.language.statements import Stmt as Stmt
+from whence.te.language.statements import StringImm as StringImm
 from whence.te.language.statements import While as While
 from whence.te.language.statements import decl_buffer as decl_buffer
-from whence.tir.expressions import StringImm as StringImm
 from whence.tir.function import PrimFunc as PrimFunc
 from whence.tir.kinds import KINDS
 

@@ -15,9 +15,9 @@ from whence.support.dtypes import fail
 from whence.te.language.expr import Var
 from whence.te.language.locations import here, located
 from whence.te.language.statement_ops import attributes_of, emit
+from whence.te.language.statement_view import notes_of, view
 from whence.te.language.statements import Buffer, Stmt
 from whence.tir.script_text import VERSIONS, function_text
-from whence.tir.view import notes_of, view
 
 _SYMBOL = "global_symbol"
 HELD = (Attribute, bool, int, float, str)

@@ -26,7 +26,7 @@ from whence.te.language.lanes import Let, Ramp, Shuffle
 from whence.te.language.math import logical_not, size_var
 from whence.te.language.math import select as select_of
 from whence.te.language.reductions import Reduce
-from whence.te.language.statements import load
+from whence.te.language.statements import BufferStore, load
 
 Holds = Callable[[Any], bool]
 
@@ -148,6 +148,10 @@ def _is_buffer(read: Read) -> bool:
     return read.tensor.buffer is not None
 
 
+def _is_producer_store(node: Any) -> bool:
+    return isinstance(node, BufferStore) and node.producer.buffer is None
+
+
 def _producer_load(producer: Any, indices: Sequence[ExprLike], span: object = None) -> Any:
     """Return an element of a tensor."""
     del span
@@ -184,6 +188,7 @@ KINDS: dict[str, type] = {
     "Call": Kind("Call", _is_call, _call),
     "BufferLoad": Kind("BufferLoad", lambda node: isinstance(node, Read) and _is_buffer(node), load),
     "ProducerLoad": Kind("ProducerLoad", lambda node: isinstance(node, Read) and not _is_buffer(node), _producer_load),
+    "ProducerStore": Kind("ProducerStore", _is_producer_store, _unmade("ProducerStore", "te.compute")),
     **_LANES,
     "Reduce": Kind("Reduce", lambda node: isinstance(node, Reduce), _unmade("Reduce", "te.sum")),
 }

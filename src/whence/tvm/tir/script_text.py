@@ -1,6 +1,6 @@
 """TVMScript of kernels: the text that TVM 0.27 reads, or with `version="0.14"` that of TVM 0.14.
 
-Printed are the statements that stand for a function (`view.py`), of any stage: after all passes its vectors, masks and
+Printed are the statements that stand for a function, of any stage: after all passes its vectors, masks and
 shuffles, too, by the spellings of `script_vectors.py`, bit for bit. What has none is refused, never approximated.
 """
 
@@ -27,6 +27,7 @@ from whence.te.language.expr import (
     Joint,
     Read,
     Select,
+    Source,
     Var,
     convert,
 )
@@ -79,7 +80,7 @@ def function_text(
     """
     if version not in VERSIONS:
         fail(f"script: expected a version among {', '.join(VERSIONS)}, got {version!r}")
-    return _Printer(version).function(name, buffers, sizes, body, attrs)
+    return Printer(version).function(name, buffers, sizes, body, attrs)
 
 
 def class_text(functions: Sequence[str]) -> str:
@@ -92,12 +93,12 @@ def class_text(functions: Sequence[str]) -> str:
 
 def statement_text(stmt: Stmt) -> str:
     """Return the text of a statement, whose free variables have their names."""
-    printer = _Printer(VERSIONS[0])
+    printer = Printer(VERSIONS[0])
     printer.statement(stmt)
     return "\n".join(printer.lines)
 
 
-class _Printer:
+class Printer:
     """The lines so far, and the names of what they name."""
 
     def __init__(self, version: str):
@@ -142,6 +143,10 @@ class _Printer:
     def buffer(self, buffer: Buffer) -> str:
         self._buffers[id(buffer.data)] = buffer
         return self.name(buffer, buffer.name)
+
+    def source(self, source: Source) -> str:
+        """The name of a buffer by its elements, or of a tensor."""
+        return self.name(source, source.name) if source.buffer is None else self.buffer(source.buffer)
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -244,7 +249,7 @@ class _Printer:
             case BufferStore():
                 indices = [self.expr(index) for index in stmt.indices]
                 value = self.expr(stmt.value.astype(stmt.buffer.dtype))
-                self.line(f"{self.buffer(stmt.buffer)}[{', '.join(indices) or '()'}] = {value}")
+                self.line(f"{self.source(stmt.producer)}[{', '.join(indices) or '()'}] = {value}")
             case For():
                 self._loop(stmt)
             case IfThenElse():
@@ -407,7 +412,7 @@ class _Printer:
                 return self.name(node, node.name), ATOM
             case Read():
                 indices = ", ".join(texts[id(index)][0] for index in node.indices)
-                return f"{self.buffer(node.tensor.buffer)}[{indices or '()'}]", ATOM
+                return f"{self.source(node.tensor)}[{indices or '()'}]", ATOM
             case Cast(dtype="index"):
                 return texts[id(node.a)]
             case Joint(op=op) if not isinstance(op, str):

@@ -20,8 +20,7 @@ from whence.te.language.blocks import Block, BufferRegion, IterVar, MatchBufferR
 from whence.te.language.expr import convert
 from whence.te.language.lanes import Let
 from whence.te.language.reductions import Reduce
-from whence.te.language.statements import Allocate, Buffer, For, LetStmt, Stmt
-from whence.tir.expressions import StringImm
+from whence.te.language.statements import Allocate, Buffer, For, LetStmt, Stmt, StringImm
 from whence.tir.function import PrimFunc
 
 Mismatch = tuple[ObjectPath, ObjectPath]

@@ -8,10 +8,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from whence.dialects.element_types import DTYPES, dtype_name
-from whence.support.dtypes import BOOL, bits, is_unsigned
-from whence.te.language.expr import Const, Expr, Reinterpret
-from whence.te.language.walks import at
+from ...dialects.element_types import DTYPES, dtype_name
+from ...support.dtypes import BOOL, bits, is_unsigned
+from .expr import Const, Expr, Reinterpret
+from .walks import at
 
 
 def number_of(value: Attribute, dtype: str) -> Const:

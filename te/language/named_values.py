@@ -6,7 +6,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation
 from xdsl.traits import MemoryEffectKind, get_effects, is_side_effect_free
 
-from whence.dialects import tir
+from ...dialects import tir
 
 BUFFERS = (tir.AllocOp, tir.AllocConstOp, tir.DeclBufferOp)
 CHEAP = (arith.ConstantOp, tir.IndexOp)

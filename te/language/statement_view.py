@@ -32,16 +32,16 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from whence.dialects import tir
-from whence.dialects.element_types import dtype_name, stored_type
-from whence.dialects.sizes import Size
-from whence.dialects.sizes.kernel import lifted
-from whence.dialects.tir.block import BlockOp, InitOp
-from whence.support.dtypes import BOOL, INT, fail, is_float, is_unsigned
-from whence.te.language.blocks import ITER_TYPES as WORDS
-from whence.te.language.blocks import Block as BlockStmt
-from whence.te.language.blocks import BlockRealize, IterVar
-from whence.te.language.expr import (
+from ...dialects import tir
+from ...dialects.element_types import dtype_name, stored_type
+from ...dialects.sizes import Size
+from ...dialects.sizes.kernel import lifted
+from ...dialects.tir.block import BlockOp, InitOp
+from ...support.dtypes import BOOL, INT, fail, is_float, is_unsigned
+from .blocks import ITER_TYPES as WORDS
+from .blocks import Block as BlockStmt
+from .blocks import BlockRealize, IterVar
+from .expr import (
     Binary,
     Call,
     CallExtern,
@@ -59,9 +59,10 @@ from whence.te.language.expr import (
     binary,
     compare,
 )
-from whence.te.language.locations import located
-from whence.te.language.operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
-from whence.te.language.statements import (
+from .locations import located
+from .named_values import named_values
+from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
+from .statements import (
     KINDS,
     Allocate,
     AllocateConst,
@@ -77,9 +78,9 @@ from whence.te.language.statements import (
     Stmt,
     While,
 )
-from whence.te.language.walks import at
-from whence.tir.named_values import named_values
-from whence.tir.view_numbers import alike, as_integers, dtype_of, is_fast, is_true, number_of, other_sign
+from .tensor import Tensor
+from .view_numbers import alike, as_integers, dtype_of, is_fast, is_true, number_of, other_sign
+from .walks import at
 
 _FUNCTIONS = {op: name for name, op in (MATH | BITS).items()} | {
     arith.NegfOp: "negative",
@@ -108,13 +109,16 @@ _Part = Stmt | Callable[[Stmt], Stmt]
 """A statement, or what makes one of the statements behind it."""
 
 
-def view(op: tir.PrimFuncOp) -> tuple[list[Buffer], Stmt]:
+def view(op: tir.PrimFuncOp, tensors: Sequence[Tensor] = ()) -> tuple[list[Buffer], Stmt]:
     """Return the buffers that are the arguments of a function, and its body.
 
-    Raises ScheduleError for an op that no statement stands for.
+    tensors: those whose elements the arguments are; accesses are of them then, not of buffers. Raises ScheduleError for
+    an op that no statement stands for.
     """
     viewer = _Viewer(op)
     buffers = [viewer.declared(argument, f"p{number}") for number, argument in enumerate(op.block.args)]
+    for buffer, tensor in zip(buffers, tensors, strict=False):
+        buffer.tensor = tensor
     with located(op.location):
         return buffers, viewer.block(op.block)
 
