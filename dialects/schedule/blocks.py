@@ -75,8 +75,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("get_child_blocks", "GetChildBlocks", ("block_or_loop",), (), pure=True),
     Kind("get_producers", "GetProducers", ("block",), (), pure=True),
     Kind("get_consumers", "GetConsumers", ("block",), (), pure=True),
+    Kind("get_output_blocks", "GetOutputBlocks", ("scope_block",), (), pure=True),
     Kind("split", "Split", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
     Kind("fuse", "Fuse", ("*loops",), ("preserve_unit_iters",), ends=("*loops",)),
+    Kind("merge", "Merge", ("*loops",), (), ends=("*loops",)),
+    Kind("loop_partition", "LoopPartition", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
     Kind("reorder", "Reorder", ("*loops",), ()),
     Kind("add_unit_loop", "AddUnitLoop", ("block_or_loop",), ()),
     Kind("parallel", "Parallel", ("loop",), ()),
@@ -86,11 +89,14 @@ KINDS: tuple[Kind, ...] = (
     Kind("unannotate", "Unannotate", ("block_or_loop",), ("ann_key",)),
     Kind("cache_read", "CacheRead", ("block", "[consumer_blocks]"), ("read_buffer_index", "storage_scope")),
     Kind("cache_write", "CacheWrite", ("block",), ("write_buffer_index", "storage_scope")),
+    Kind("reindex", "ReIndex", ("block",), ("buffer",)),
+    Kind("set_scope", "SetScope", ("block",), ("buffer_index", "storage_scope")),
     Kind("compute_at", "ComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
     Kind("reverse_compute_at", "ReverseComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
     Kind("compute_inline", "ComputeInline", ("block",), (), ends=("block",)),
     Kind("reverse_compute_inline", "ReverseComputeInline", ("block",), (), ends=("block",)),
     Kind("decompose_reduction", "DecomposeReduction", ("block", "loop"), ()),
+    Kind("rfactor", "RFactor", ("loop",), ("factor_axis",)),
 )
 """The primitives on blocks."""
 

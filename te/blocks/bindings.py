@@ -41,6 +41,16 @@ class Place(NamedTuple):
         return Place(tuple(substitute(expr, dims) for expr in exprs), tuple(self.values[i] for i in used))
 
 
+def joined(*places: Place) -> Place:
+    """The expressions of several places, over the values of all."""
+    values = list(dict.fromkeys(value for place in places for value in place.values))
+    exprs: list[AffineExpr] = []
+    for place in places:
+        dims = [AffineDimExpr(values.index(value)) for value in place.values]
+        exprs += [substitute(expr, dims) for expr in place.exprs]
+    return Place(tuple(exprs), tuple(values))
+
+
 def range_of(value: SSAValue) -> Range:
     """The range of a loop variable or iteration variable; anything else is unbounded."""
     owner = value.owner
@@ -95,7 +105,7 @@ def set_maps(op: Operation, values: Sequence[SSAValue], maps: Sequence[Sequence[
     op.operands = [*op.operands[: _LEADING[type(op)]], *values]
 
 
-def replaced(place: Place, by: Mapping[SSAValue, Place]) -> Place:
+def replaced(place: Place, by: Mapping[Any, Place]) -> Place:
     """Expressions where each value of `by` is its one expression there."""
     positions: dict[SSAValue, int] = {}
     dims: list[AffineExpr] = []

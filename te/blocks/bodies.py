@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
@@ -11,11 +12,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from ...dialects.affine import linear
 from ...dialects.sizes import same_shape
 from ...dialects.sizes.kernel import lifted
-from ...dialects.tir import AllocOp, BlockOp, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import AllocOp, BlockOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ...passes.tir.rewriting.ops import drop
+from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
 from .accesses import block_of, name_of_buffer
-from .bindings import Place, resolved
+from .bindings import Place, compact, maps_of, replace_value, resolved, set_maps
 from .state import State, blocks_in, function_of, loops_of, refuse, steps_in
 
 
@@ -225,3 +227,49 @@ def ordered_loops(extents: Sequence[tuple[str, int]]) -> list[ForOp]:
     for outer, inner in pairwise(loops):
         outer.block.add_op(inner)
     return loops
+
+
+def copied(
+    ops: Iterable[Operation], by: Mapping[Any, Place], known: Mapping[Any, SSAValue]
+) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
+    """Copies of ops where index values are expressions, and the values that stand for theirs.
+
+    known: values that stand for some; an op that gives nothing else is left out.
+    """
+    originals = list(ops)
+    stand_ins = Block(arg_types=[value.type for value in by])
+    values = {**known, **dict(zip(by, stand_ins.args, strict=True))}
+    scratch, numbers = Block(), Block()
+    for op in originals:
+        if op.results and all(result in known for result in op.results):
+            continue
+        scratch.add_op(made := op.clone(values))
+        values.update(zip(op.results, made.results, strict=True))
+    for own, place in zip(stand_ins.args, by.values(), strict=True):
+        replace_value(own, place, LocatedBuilder(numbers, originals[0].location))
+    made = [*numbers.ops, *scratch.ops]
+    for op in made:
+        op.detach()
+    return made, values
+
+
+def move_access(op: LoadOp | StoreOp, buffer: SSAValue, exprs: Sequence[AffineExpr]) -> None:
+    """Let an access be one of another buffer, at expressions over its indices."""
+    buffers = [operand for operand in op.operands if operand is op.buffer]
+    assert buffers
+    values, (_, *guards) = tuple(op.indices), maps_of(op)
+    op.operands = [buffer if operand is op.buffer else operand for operand in op.operands]
+    set_maps(op, values, [exprs, *guards])
+    compact(op)
+
+
+def allocated(block: BlockOp, name: str, type_: BufferType) -> SSAValue:
+    """A new buffer at the top of a block's kernel."""
+    alloc = AllocOp(type_)
+    alloc.location = block.location
+    alloc.result.name_hint = name
+    func = function_of(block)
+    first = func.block.first_op
+    assert first is not None
+    func.block.insert_op_before(alloc, first)
+    return alloc.result

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import affine_map, known
-from ...dialects.tir import AllocOp, BlockOp, BufferType, LoadOp, StoreOp, buffer_of
+from ...dialects.tir import BlockOp, LoadOp, StoreOp, buffer_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
+from ...support.errors import ScheduleError
 from .accesses import block_of, buffers_of, name_of_buffer
-from .bodies import covers, is_argument, is_whole, loads_of, ordered_loops, position, stores_of, tree_of
+from .bindings import compact
+from .bodies import allocated, covers, is_argument, is_whole, loads_of, ordered_loops, position, stores_of, tree_of
 from .state import State, function_of, refuse
 
 SCOPES = ("global", "shared", "local")
@@ -35,43 +41,52 @@ def check_scope(primitive: str, scope: str, block: BlockOp) -> None:
         refuse(primitive, f"expected a storage scope among {', '.join(SCOPES)}, got {scope}", block)
 
 
-def _copy(state: State, label: str, source: SSAValue, target: SSAValue, builder: LocatedBuilder) -> BlockOp:
-    """Add a nest that copies a buffer."""
-    shape = buffer_of(source).get_shape()
+class Side(NamedTuple):
+    """A buffer that is copied from or to, and the element at the variables of the copy."""
+
+    buffer: SSAValue
+    exprs: tuple[AffineExpr, ...]
+
+
+def identity(count: int) -> tuple[AffineExpr, ...]:
+    """The expressions of `count` variables themselves."""
+    return tuple(AffineDimExpr(dim) for dim in range(count))
+
+
+def whole(buffer: SSAValue) -> Side:
+    """A buffer, at the variables themselves."""
+    return Side(buffer, identity(len(buffer_of(buffer).shape)))
+
+
+def _copy(label: str, shape: Sequence[Size], source: Side, target: Side, builder: LocatedBuilder) -> BlockOp:
+    """Add a nest over a shape that copies elements."""
+    rank = len(shape)
     loops = ordered_loops([(f"ax{dim}", known(extent)) for dim, extent in enumerate(shape)])
-    dims = tuple[AffineExpr, ...](AffineDimExpr(dim) for dim in range(len(shape)))
-    identity = affine_map(len(shape), dims)
-    hints = [f"v{dim}" for dim in range(len(shape))]
+    hints = [f"v{dim}" for dim in range(rank)]
     axes = [("spatial", extent) for extent in shape]
-    block = BlockOp.make(state.fresh(label), axes, identity, [loop.var for loop in loops], hints=hints)
+    block = BlockOp.make(label, axes, affine_map(rank, identity(rank)), [loop.var for loop in loops], hints=hints)
     inner = LocatedBuilder(block.block, builder.location)
-    value = inner.add(LoadOp.make(source, identity, block.block.args)).result
-    inner.add(StoreOp.make(value, target, identity, block.block.args))
+    load = inner.add(LoadOp.make(source.buffer, affine_map(rank, source.exprs), block.block.args))
+    store = inner.add(StoreOp.make(load.result, target.buffer, affine_map(rank, target.exprs), block.block.args))
+    compact(load)
+    compact(store)
     if loops:
         loops[-1].block.add_op(block)
     builder.add(loops[0] if loops else block)
     return block
 
 
-def _allocated(block: BlockOp, like: SSAValue, scope: str) -> SSAValue:
+def _cache(block: BlockOp, like: SSAValue, scope: str) -> SSAValue:
     """Return a new buffer like another, at the top of the kernel."""
-    type_ = buffer_of(like)
-    alloc = AllocOp(BufferType(type_.shape, type_.element_type, type_.scope))
-    alloc.location = block.location
-    alloc.result.name_hint = f"{name_of_buffer(like)}_{scope}"
-    func = function_of(block)
-    first = func.block.first_op
-    assert first is not None
-    func.block.insert_op_before(alloc, first)
-    return alloc.result
+    return allocated(block, f"{name_of_buffer(like)}_{scope}", buffer_of(like))
 
 
-def _placed(
-    block: BlockOp, tree: Operation, *, behind: bool, state: State, label: str, pair: tuple[SSAValue, SSAValue]
+def copy_beside(
+    block: BlockOp, tree: Operation, label: str, shape: Sequence[Size], source: Side, target: Side, *, behind: bool
 ) -> BlockOp:
-    """Add a nest that copies one buffer of a pair to the other before or behind a statement."""
+    """Add a nest that copies elements for a block before or behind a statement, and return its block."""
     scratch = Block()
-    made = _copy(state, label, *pair, LocatedBuilder(scratch, block.location))
+    made = _copy(label, shape, source, target, LocatedBuilder(scratch, block.location))
     nest = scratch.first_op
     assert nest is not None
     nest.detach()
@@ -84,6 +99,18 @@ def _placed(
     return made
 
 
+def check_complete(primitive: str, block: BlockOp, buffer: SSAValue, tree: Operation) -> None:
+    """Refuse where a buffer is written at a statement or behind, or has open extents."""
+    name = name_of_buffer(buffer)
+    for store in stores_of(function_of(block), buffer):
+        if position(store) >= position(tree):
+            writer = block_of(store)
+            text = f"expected {name} to be complete before it is read first, got a store to it there or behind"
+            refuse(primitive, text, block, *([writer] if writer is not None else []))
+    if not buffer_of(buffer).is_static:
+        refuse(primitive, f"expected a buffer of known extents, got {buffer_of(buffer)}", block)
+
+
 def cache_read(state: State, block: BlockOp, index: object, scope: str, consumers: list[BlockOp]) -> BlockOp:
     """`C += A[..]` -> `A_local = A; C += A_local[..]`. Raises ScheduleError where A changes in between."""
     buffer = buffer_at("cache_read", block, index, writes=False)
@@ -92,46 +119,82 @@ def cache_read(state: State, block: BlockOp, index: object, scope: str, consumer
     readers = [load for load in loads_of(func, buffer) if not consumers or block_of(load) in consumers]
     trees = [tree_of(load) for load in readers]
     first = min(trees, key=position)
-    for store in stores_of(func, buffer):
-        if position(store) >= position(first):
-            writer = block_of(store)
-            text = f"expected {name} to be complete before it is read first, got a store to it there or behind"
-            refuse("cache_read", text, block, *([writer] if writer is not None else []))
-    if not buffer_of(buffer).is_static:
-        refuse("cache_read", f"expected a buffer of known extents, got {buffer_of(buffer)}", block)
-    cache = _allocated(block, buffer, scope)
-    pair = (buffer, cache)
-    made = _placed(block, first, behind=False, state=state, label=f"{name}_{scope}", pair=pair)
+    check_complete("cache_read", block, buffer, first)
+    cache = _cache(block, buffer, scope)
+    shape, label = buffer_of(buffer).get_shape(), state.fresh(f"{name}_{scope}")
+    made = copy_beside(block, first, label, shape, whole(buffer), whole(cache), behind=False)
     for load in readers:
         load.operands = [cache if operand is buffer else operand for operand in load.operands]
     return made
+
+
+def accesses_by(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
+    """The accesses of a buffer by a block."""
+    return [op for op in walk(block) if isinstance(op, LoadOp | StoreOp) and op.buffer is buffer]
+
+
+def check_own(primitive: str, block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
+    """The accesses of a buffer by the block that writes it whole, in one go.
+
+    Raises ScheduleError where other blocks store to it, or read it in the nest of this one or before, where it has open
+    extents, and where the block does not write all of an argument.
+    """
+    name, own, func = name_of_buffer(buffer), accesses_by(block, buffer), function_of(block)
+    accesses: list[LoadOp | StoreOp] = [*stores_of(func, buffer), *loads_of(func, buffer)]
+    for op in accesses:
+        if op not in own and (isinstance(op, StoreOp) or position(op) <= position(block)):
+            other = block_of(op)
+            what = "a store to it by another block" if isinstance(op, StoreOp) else "a read of it in the nest or before"
+            text = f"expected {name} to be this block's own, got {what}"
+            refuse(primitive, text, block, *([other] if other is not None else []))
+    if not buffer_of(buffer).is_static:
+        refuse(primitive, f"expected a buffer of known extents, got {buffer_of(buffer)}", block)
+    stores = [op for op in own if isinstance(op, StoreOp)]
+    if is_argument(buffer) and not (covers(block) and all(is_whole(block, op) for op in stores)):
+        refuse(primitive, f"expected a block that stores all of {name}, got one of parts of it", block)
+    if block.init is None and any(isinstance(op, LoadOp) for op in own):
+        refuse(primitive, f"expected a block that does not begin with what is in {name}, got one that does", block)
+    return own
 
 
 def cache_write(state: State, block: BlockOp, index: object, scope: str) -> BlockOp:
     """`C = ..` -> `C_local = ..; C = C_local`. Raises ScheduleError where others write C, or read it in the nest."""
     buffer = buffer_at("cache_write", block, index, writes=True)
     check_scope("cache_write", scope, block)
-    func, name = function_of(block), name_of_buffer(buffer)
-    own = [op for op in walk(block) if isinstance(op, LoadOp | StoreOp) and op.buffer is buffer]
-    accesses: list[LoadOp | StoreOp] = [*stores_of(func, buffer), *loads_of(func, buffer)]
-    for op in accesses:
-        if op in own:
-            continue
-        other = block_of(op)
-        if isinstance(op, StoreOp) or position(op) <= position(block):
-            what = "a store to it by another block" if isinstance(op, StoreOp) else "a read of it in the nest or before"
-            text = f"expected {name} to be this block's own, got {what}"
-            refuse("cache_write", text, block, *([other] if other is not None else []))
-    if not buffer_of(buffer).is_static:
-        refuse("cache_write", f"expected a buffer of known extents, got {buffer_of(buffer)}", block)
-    stores = [op for op in own if isinstance(op, StoreOp)]
-    if is_argument(buffer) and not (covers(block) and all(is_whole(block, op) for op in stores)):
-        refuse("cache_write", f"expected a block that stores all of {name}, got one of parts of it", block)
-    if block.init is None and any(isinstance(op, LoadOp) for op in own):
-        refuse("cache_write", f"expected a block that does not begin with what is in {name}, got one that does", block)
-    cache = _allocated(block, buffer, scope)
-    pair = (cache, buffer)
-    made = _placed(block, tree_of(block), behind=True, state=state, label=f"{name}_{scope}", pair=pair)
+    own = check_own("cache_write", block, buffer)
+    cache = _cache(block, buffer, scope)
+    shape, label = buffer_of(buffer).get_shape(), state.fresh(f"{name_of_buffer(buffer)}_{scope}")
+    made = copy_beside(block, tree_of(block), label, shape, whole(cache), whole(buffer), behind=True)
     for op in own:
         op.operands = [cache if operand is buffer else operand for operand in op.operands]
     return made
+
+
+def set_scope(block: BlockOp, index: object, scope: str) -> None:
+    """`C` -> `C_local`: the scope is part of the name. Raises ScheduleError for a buffer that is no intermediate."""
+    buffer = buffer_at("set_scope", block, index, writes=True)
+    check_scope("set_scope", scope, block)
+    name = name_of_buffer(buffer)
+    if is_argument(buffer):
+        remedy = f'cache_write("{block.label.data}", {index!r}, "{scope}")'
+        refuse(
+            "set_scope", f"expected an intermediate buffer, got {name}, an argument of the kernel", block, remedy=remedy
+        )
+    buffer.name_hint = f"{name}_{scope}"
+
+
+def kind_and_index(primitive: str, buffer: object) -> tuple[str, object]:
+    """`read` or `write`, "" for either, and the number or name of a buffer, of what users pass for one."""
+    if isinstance(buffer, str):
+        return "", buffer
+    pair = list(cast("Sequence[object]", buffer)) if isinstance(buffer, list | tuple) else []
+    kind, index = pair if len(pair) == 2 else ("", None)
+    if kind not in ("read", "write"):
+        text = f'expected ("read", number), ("write", number) or the name of a buffer, got {buffer!r}'
+        raise ScheduleError(f"{primitive}: {text}")
+    return str(kind), index
+
+
+def is_written(block: BlockOp, name: object) -> bool:
+    """Return whether a block writes a buffer of a name."""
+    return name in [name_of_buffer(buffer) for buffer in buffers_of(block, writes=True)]

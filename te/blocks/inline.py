@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.tir import BlockOp, LoadOp, StoreOp
 from ...passes.tir.rewriting.ops import drop
-from ...provenance.builder import LocatedBuilder
 from .accesses import block_of, buffers_of, name_of_buffer
-from .bindings import Place, replace_value, rewrite_maps
+from .bindings import Place, rewrite_maps
 from .bodies import (
     check_settled,
+    copied,
     covers,
     intermediate,
     is_whole,
@@ -73,22 +73,10 @@ def _copied(
 
     known: values that stand for some of the block's.
     """
-    values = dict(known)
-    scratch = Block(arg_types=[argument.type for argument in block.block.args])
-    values.update(zip(block.block.args, scratch.args, strict=True))
-    for op in block.block.ops:
-        if op is store or (op.results and all(result in known for result in op.results)):
-            continue
-        scratch.add_op(op.clone(values))
-        assert scratch.last_op is not None
-        values.update(zip(op.results, scratch.last_op.results, strict=True))
-    numbers = Block()
-    for argument, own in zip(block.block.args, scratch.args, strict=True):
-        replace_value(own, by[argument], LocatedBuilder(numbers, block.location))
+    ops, values = copied([op for op in block.block.ops if op is not store], by, known)
     target = before.parent
     assert target is not None
-    for op in [*numbers.ops, *scratch.ops]:
-        op.detach()
+    for op in ops:
         target.insert_op_before(op, before)
     return values[store.value]
 

@@ -13,10 +13,11 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from ...dialects.affine import flatten, linear, linear_bounds
 from ...dialects.sizes.kernel import lifted
 from ...dialects.tir import BlockOp, ForOp, buffer_of
-from ...passes.tir.analysis.dependence import Verdict, carried, reordered
+from ...passes.tir.analysis.dependence import Verdict, carried, coincidence, fused, point, reordered
+from ...passes.tir.analysis.meetings import Witness
 from ...provenance.walk import walk
 from .accesses import Access, block_of
-from .bindings import Place, resolved
+from .bindings import Place, range_of, resolved
 from .state import name_of, refuse
 
 
@@ -108,6 +109,28 @@ def check_reorder(primitive: str, old: Sequence[ForOp], new: Sequence[ForOp]) ->
         refuse(
             primitive, f"expected an order that keeps all values, got {order}: {_reason(verdict)}", *_blocks(verdict)
         )
+
+
+def check_merge(primitive: str, first: Sequence[ForOp], second: Sequence[ForOp]) -> None:
+    """Refuse one nest of two where the second needs, before an iteration, what the first does in later ones."""
+    verdict = fused(first, second)
+    if not verdict:
+        names = f"{name_of(first[-1])} and {name_of(second[-1])}"
+        text = f"expected loops {names} that need nothing of each other's later iterations, got {_reason(verdict)}"
+        refuse(primitive, text, first[-1], second[-1], *_blocks(verdict))
+
+
+def check_one_to_one(
+    primitive: str, name: str, values: Sequence[SSAValue], exprs: Sequence[AffineExpr], *ops: Operation
+) -> None:
+    """Refuse expressions that give two points one element."""
+    answer = coincidence(values, exprs, [range_of(value) for value in values])
+    if answer is None:
+        return
+    got = f"an open question: {answer}"
+    if isinstance(answer, Witness):
+        got = f"{list(answer.element)} at {point(answer.earlier)} and at {point(answer.later)}"
+    refuse(primitive, f"expected each element of {name} at one point, got {got}", *ops)
 
 
 def _reason(verdict: Verdict) -> str:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...dialects.tir import BlockOp, PrimFuncOp
+from ...provenance.walk import walk
 from .accesses import buffers_of
 from .state import blocks_in, function_of
-
-
-def function_name(op: Operation) -> str:
-    """The name of the kernel that an op is in."""
-    return function_of(op).sym_name.data
 
 
 def children(op: Operation) -> list[BlockOp]:
@@ -46,3 +42,11 @@ def consumers(block: BlockOp) -> list[BlockOp]:
     around = siblings(block)
     behind = around[around.index(block) + 1 :]
     return [other for other in behind if written & {*buffers_of(other, writes=False), *buffers_of(other, writes=True)}]
+
+
+def outputs(scope: BlockOp | PrimFuncOp) -> list[BlockOp]:
+    """The blocks in a scope, of any depth and without blocks of their own, that write outputs of the kernel."""
+    func = function_of(scope)
+    results = func.block.args[len(func.block.args) - func.outputs.value.data :]
+    blocks = [op for op in walk(scope) if isinstance(op, BlockOp) and op is not scope and not blocks_in(op)]
+    return [block for block in blocks if {*buffers_of(block, writes=True)} & {*results}]

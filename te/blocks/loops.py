@@ -17,7 +17,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse as fused_location
 from .bindings import Place, drop_true_guards, maps_of, replace_value, set_maps
 from .legality import check_parallel, check_reorder
-from .state import State, blocks_in, chain, name_of, only_child, refuse, steps_in
+from .state import State, between, blocks_in, chain, name_of, only_child, refuse, steps_in
 
 
 def ceiling(size: Size, factor: int) -> Size:
@@ -65,11 +65,11 @@ def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForO
     for extent in extents[1:]:
         whole = whole * extent
     place = place.simplified()
-    _take_over(loop, parts[-1], parts[0])
+    take_over(loop, parts[-1], parts[0])
     if not same(whole, loop.trip_count):
         room = Place((place.exprs[0] * -1 + lifted(loop.trip_count - 1),), place.values)
         _guard(parts[-1].block, room)
-    _substitute(loop, parts[-1].block, place)
+    replace_variable(loop, parts[-1].block, place)
     _erase(state, "split", loop)
     return parts
 
@@ -88,30 +88,30 @@ def fuse(state: State, loops: Sequence[ForOp]) -> ForOp:
         if only_child(outer) is not inner:
             text = f"expected {name_of(inner)} to be all that is in {name_of(outer)}, got other statements beside it"
             refuse("fuse", text, outer, inner)
+    beside = between("fuse", loops)
     total: Size = 1
     for loop in loops:
         total = total * loop.trip_count
     made = ForOp.make(total, hint="_".join([*map(name_of, loops), "fused"]))
     made.location = fused_location([loop.location for loop in loops])
     outer, inner = loops[0], loops[-1]
-    for loop in loops[:-1]:
-        for op in [op for op in loop.block.ops if not isinstance(op, ForOp)]:
-            op.detach()
-            made.block.add_op(op)
-    _take_over(inner, made, made, outer)
+    for op in beside:
+        op.detach()
+        made.block.add_op(op)
+    take_over(inner, made, made, outer)
     rest = AffineDimExpr(0)
     step: Size = 1
     for number, loop in reversed(list(enumerate(loops))):
         expr: AffineExpr = rest // lifted(step)
         if number:
             expr = expr % lifted(loop.trip_count)
-        _substitute(loop, made.block, Place((expr,), (made.var,)).simplified())
+        replace_variable(loop, made.block, Place((expr,), (made.var,)).simplified())
         step = step * loop.trip_count
     _erase(state, "fuse", outer, others=loops[1:])
     return made
 
 
-def _take_over(loop: ForOp, inner: ForOp, outer: ForOp, at: ForOp | None = None) -> None:
+def take_over(loop: ForOp, inner: ForOp, outer: ForOp, at: ForOp | None = None) -> None:
     """Put `outer` in front of `at` (the loop itself), and the body of `loop` at the end of that of `inner`."""
     for op in list(loop.block.ops):
         op.detach()
@@ -121,7 +121,7 @@ def _take_over(loop: ForOp, inner: ForOp, outer: ForOp, at: ForOp | None = None)
     at.parent.insert_op_before(outer, at)
 
 
-def _substitute(loop: ForOp, block: Block, place: Place) -> None:
+def replace_variable(loop: ForOp, block: Block, place: Place) -> None:
     """Let what uses a loop's variable use an expression; a number for other users is computed first in `block`."""
     scratch = Block()
     replace_value(loop.var, place, LocatedBuilder(scratch, loop.location))
@@ -194,13 +194,13 @@ def reorder(loops: Sequence[ForOp]) -> None:
         return
     check_reorder("reorder", around, new)
     body = list(around[-1].block.ops)
-    between = [op for loop in around[:-1] for op in loop.block.ops if not isinstance(op, ForOp)]
+    beside = between("reorder", around)
     top = around[0].parent
     assert top is not None
     anchor = around[0].next_op
     for loop in around:
         loop.detach()
-    for op in (*between, *body):
+    for op in (*beside, *body):
         op.detach()
     if anchor is None:
         top.add_op(new[0])
@@ -208,7 +208,7 @@ def reorder(loops: Sequence[ForOp]) -> None:
         top.insert_op_before(new[0], anchor)
     for outer, inner in pairwise(new):
         outer.block.add_op(inner)
-    new[-1].block.add_ops([*between, *body])
+    new[-1].block.add_ops([*beside, *body])
 
 
 def mark(primitive: str, loop: ForOp, kind: str) -> None:

@@ -41,7 +41,7 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
         refuse(name, f"expected loops of the reduction alone, got {name_of(mixed)} for both", block, mixed)
     if not is_one_to_one(block, around):
         refuse(name, "expected loops that run the block once at each point, got others", block)
-    _check_alone(name, block)
+    check_alone(name, block)
     if len(block.guards) > 1:
         refuse(name, "expected one condition at most, got alternatives", block)
     kept: list[AffineExpr] = []
@@ -88,7 +88,7 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     return start
 
 
-def _check_alone(name: str, block: BlockOp) -> None:
+def check_alone(name: str, block: BlockOp) -> None:
     """Refuse where another block stores, or reads before the end, what a block accumulates."""
     func = function_of(block)
     for buffer in buffers_of(block, writes=True):

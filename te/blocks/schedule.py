@@ -11,122 +11,23 @@ records nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.schedule import SequenceOp
-from ...dialects.tir import BlockOp, ForOp, prim_funcs
-from ...support.context import PassContext
+from ...dialects.tir import BlockOp, PrimFuncOp
 from ...support.doors import doors
 from ...support.errors import ScheduleError
-from . import caches, inline, lookups, loops, placement, reductions
-from .record import BlockRecord, attribute_of, replay
-from .state import BlockRV, ExprRV, LoopRV, State, loops_of, name_of, refuse
-
-T = TypeVar("T")
-BlockLike: TypeAlias = BlockRV | str
-Factor: TypeAlias = int | ExprRV | None
-
-
-def number(value: Factor) -> int | None:
-    """The number that a factor is; None for an open one."""
-    return None if value is None else int(value)
+from . import caches, inline, loops, parts, placement, reductions
+from .base import BlockLike, Factor, Scheduling, number
+from .record import attribute_of, replay
+from .reindex import reindex
+from .rfactor import rfactor
+from .state import BlockRV, ExprRV, LoopRV, refuse
 
 
-class Scheduling:
-    """The kernels of a schedule, their handles and the record."""
-
-    def __init__(self, module: ModuleOp):
-        kernels = list(prim_funcs(module))
-        if not kernels:
-            raise ScheduleError("Schedule: expected a kernel at least, got a module without any")
-        self._origin = module
-        self.state = State(module.clone())
-        self.record = BlockRecord(kernels[0].sym_name.data, kernels[0].location)
-        if PassContext.current().option("te.keep_primitive_lines"):
-            self.record.lines = {}
-
-    @property
-    def module(self) -> ModuleOp:
-        """The kernels as they are now; not a copy."""
-        return self.state.module
-
-    @property
-    def sequence(self) -> SequenceOp:
-        """The primitives that were applied, in order."""
-        return self.record.sequence
-
-    def _apply(
-        self,
-        name: str,
-        inputs: Sequence[object],
-        attrs: Mapping[str, object],
-        run: Callable[[], Sequence[Operation]],
-        at: Operation | None = None,
-    ) -> list[Any]:
-        """Carry out a primitive, or none of it, and record it; returns handles of what it gives."""
-        location = at.location if at is not None else self.sequence.location
-        with self.state.attempt():
-            found = list(run())
-        return self._note(name, inputs, attrs, found, location)
-
-    def _note(
-        self, name: str, inputs: Sequence[object], attrs: Mapping[str, object], found: Sequence[Operation], at: Any
-    ) -> list[Any]:
-        handles = [self.state.handle(op) for op in found]
-        hints = [op.label.data if isinstance(op, BlockOp) else name_of(op) for op in found]
-        self.record.add(name, inputs, attrs, handles, hints, at)
-        return handles
-
-    def _name(self, block: BlockLike) -> BlockRV:
-        """Return the handle of a block that was given by its name."""
-        if not isinstance(block, str):
-            return block
-        return self.get_sblock(block)
-
-    def get_sblock(self, name: str, func_name: str | None = None) -> BlockRV:
-        """Return the block of a name. Raises ScheduleError for none, or several."""
-        block = self.state.named("get_sblock", name, func_name)
-        attrs = {"name": name, "func_name": func_name or lookups.function_name(block)}
-        return self._note("get_sblock", [], attrs, [block], block.location)[0]
-
-    get_block = get_sblock
-    """The name in TVM 0.14."""
-
-    def get_loops(self, block: BlockLike) -> list[LoopRV]:
-        """Return the loops around a block in its scope, outermost first."""
-        handle = self._name(block)
-        op = self.state.block("get_loops", handle)
-        return self._note("get_loops", [handle], {}, loops_of(op), op.location)
-
-    def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
-        """Return the blocks directly in a block or loop, in order."""
-        op = self._target("get_child_blocks", block_or_loop)
-        return self._note("get_child_blocks", [block_or_loop], {}, lookups.children(op), op.location)
-
-    def get_producers(self, block: BlockLike) -> list[BlockRV]:
-        """Return the blocks before a block that write what it reads."""
-        handle = self._name(block)
-        op = self.state.block("get_producers", handle)
-        return self._note("get_producers", [handle], {}, lookups.producers(op), op.location)
-
-    def get_consumers(self, block: BlockLike) -> list[BlockRV]:
-        """Return the blocks behind a block that read what it writes."""
-        handle = self._name(block)
-        op = self.state.block("get_consumers", handle)
-        return self._note("get_consumers", [handle], {}, lookups.consumers(op), op.location)
-
-    def _target(self, primitive: str, handle: object) -> BlockOp | ForOp:
-        """The block or loop of a handle."""
-        if isinstance(handle, LoopRV):
-            return self.state.loop(primitive, handle)
-        return self.state.block(primitive, handle)
-
-
-@doors(ScheduleError)
+@doors(ScheduleError, inherited=True)
 class BlockSchedule(Scheduling):
     """A schedule of kernels; `module` is copied."""
 
@@ -167,6 +68,26 @@ class BlockSchedule(Scheduling):
         ops = [self.state.loop("fuse", loop) for loop in loops_]
         attrs = {"preserve_unit_iters": preserve_unit_iters}
         return self._apply("fuse", loops_, attrs, lambda: [loops.fuse(self.state, ops)], ops[0] if ops else None)[0]
+
+    def merge(self, *loops_: LoopRV) -> LoopRV:
+        """`for i: Y; for j: Z` -> `for i_m: Y; Z`, of loops at one depth of nests side by side.
+
+        Raises ScheduleError for other extents, and where Z needs what Y makes in later iterations.
+        """
+        ops = [self.state.loop("merge", loop) for loop in loops_]
+        return self._apply("merge", loops_, {}, lambda: [parts.merge(self.state, ops)], ops[0] if ops else None)[0]
+
+    def loop_partition(self, loop: LoopRV, factors: Sequence[Factor], preserve_unit_iters: bool = True) -> list[LoopRV]:
+        """`for i in 8` -> `for i0 in 3; for i1 in 5`, one behind the other; blocks of later parts have new names.
+
+        factors: extents, one of which may be None, for what is left; without one, what they leave is a last part.
+        Raises ScheduleError for factors of no sum below the extent.
+        """
+        op = self.state.loop("loop_partition", loop)
+        numbers = [number(factor) for factor in factors]
+        attrs = {"preserve_unit_iters": preserve_unit_iters}
+        inputs = [loop, *factors]
+        return self._apply("loop_partition", inputs, attrs, lambda: parts.loop_partition(self.state, op, numbers), op)
 
     def reorder(self, *ordered_loops: LoopRV) -> None:
         """Put loops of one nest in another order, in the places that they have together.
@@ -210,14 +131,14 @@ class BlockSchedule(Scheduling):
 
     def add_unit_loop(self, block_or_loop: BlockLike | LoopRV) -> LoopRV:
         """Put a loop of one iteration around a block or loop."""
-        handle = self._name(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop
-        op = self._target("add_unit_loop", handle)
+        handle, op = self._target("add_unit_loop", block_or_loop)
+        if isinstance(op, PrimFuncOp):
+            refuse("add_unit_loop", "expected a block or a loop in the kernel, got its root", op)
         return self._apply("add_unit_loop", [handle], {}, lambda: [loops.add_unit_loop(self.state, op)], op)[0]
 
     def annotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: Any) -> None:
         """Give a block or loop a note: a number, a text, or a list of them."""
-        handle = self._name(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop
-        op = self._target("annotate", handle)
+        handle, op = self._target("annotate", block_or_loop)
         value = attribute_of(int(ann_val) if isinstance(ann_val, ExprRV) else ann_val)
 
         def run() -> list[Operation]:
@@ -228,8 +149,7 @@ class BlockSchedule(Scheduling):
 
     def unannotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str) -> None:
         """Take a note away. Raises ScheduleError if there is none."""
-        handle = self._name(block_or_loop) if isinstance(block_or_loop, str) else block_or_loop
-        op = self._target("unannotate", handle)
+        handle, op = self._target("unannotate", block_or_loop)
 
         def run() -> list[Operation]:
             loops.unannotate(op, ann_key)
@@ -268,17 +188,14 @@ class BlockSchedule(Scheduling):
         self._place("reverse_compute_at", block, loop, preserve_unit_loops, index)
 
     def _inline(self, primitive: str, block: BlockLike) -> None:
-        handle = self._name(block)
-        op = self.state.block(primitive, handle)
-        at = op.location
+        """Carry out compute_inline or reverse_compute_inline."""
+        carry_out = inline.compute_inline if primitive == "compute_inline" else inline.reverse_compute_inline
 
-        def run() -> list[Operation]:
-            (inline.compute_inline if primitive == "compute_inline" else inline.reverse_compute_inline)(self.state, op)
+        def run(op: BlockOp) -> list[Operation]:
+            carry_out(self.state, op)
             return []
 
-        with self.state.attempt():
-            run()
-        self._note(primitive, [handle], {}, [], at)
+        self._on_block(primitive, block, {}, run)
 
     def compute_inline(self, block: BlockLike) -> None:
         """Compute a block where it is read; its buffer goes. Raises ScheduleError for a reduction or an output."""
@@ -316,24 +233,60 @@ class BlockSchedule(Scheduling):
 
         Raises ScheduleError for an unknown buffer or scope, and where other blocks write the buffer.
         """
-        handle = self._name(block)
-        op = self.state.block("cache_write", handle)
         attrs = {"write_buffer_index": write_buffer_index, "storage_scope": storage_scope}
+        return self._on_block(
+            "cache_write",
+            block,
+            attrs,
+            lambda op: [caches.cache_write(self.state, op, write_buffer_index, storage_scope)],
+        )[0]
 
-        def run() -> list[Operation]:
-            return [caches.cache_write(self.state, op, write_buffer_index, storage_scope)]
+    def reindex(self, block: BlockLike, buffer: str | Sequence[str | int]) -> BlockRV:
+        """Copy a buffer that a block accesses at one place, with its variables as dims, and return the copying block.
 
-        return self._apply("cache_write", [handle], attrs, run, op)[0]
+        buffer: `("read", 0)`, `("write", 0)`, or a name. Raises ScheduleError for several places, and where the buffer
+        is not complete before, or not the block's own.
+        """
+        kind, index = caches.kind_and_index("reindex", buffer)
+
+        def run(op: BlockOp) -> list[Operation]:
+            writes = kind == "write" or (not kind and caches.is_written(op, index))
+            return [reindex(self.state, op, index, writes=writes)]
+
+        return self._on_block("reindex", block, {"buffer": buffer}, run)[0]
+
+    def set_scope(self, block: BlockLike, buffer_index: int | str, storage_scope: str) -> None:
+        """Give a buffer that a block writes another scope, which is part of its name.
+
+        Raises ScheduleError for an argument of the kernel, and an unknown scope.
+        """
+
+        def run(op: BlockOp) -> list[Operation]:
+            caches.set_scope(op, buffer_index, storage_scope)
+            return []
+
+        self._on_block("set_scope", block, {"buffer_index": buffer_index, "storage_scope": storage_scope}, run)
+
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """`for k: C += X[k]` -> `for k: C_rf[k] += X[k]; for k: C += C_rf[k]`; returns the block of C_rf.
+
+        factor_axis: the dim of C_rf that the loop is. Raises ScheduleError for a loop that is not of the reduction
+        alone, and for a reduction that does not start with the neutral value.
+        """
+        op = self.state.loop("rfactor", loop)
+        attrs = {"factor_axis": factor_axis}
+        return self._apply("rfactor", [loop], attrs, lambda: [rfactor(self.state, op, factor_axis)], op)[0]
 
     def decompose_reduction(self, block: BlockLike, loop: LoopRV) -> BlockRV:
         """Put the start of a reduction in front of a loop, and return its block; `block` adds the terms then.
 
         Raises ScheduleError for a loop inside of one of the reduction.
         """
-        handle = self._name(block)
-        op, target = self.state.block("decompose_reduction", handle), self.state.loop("decompose_reduction", loop)
-
-        def run() -> list[Operation]:
-            return [reductions.decompose_reduction(self.state, op, target)]
-
-        return self._apply("decompose_reduction", [handle, loop], {}, run, op)[0]
+        target = self.state.loop("decompose_reduction", loop)
+        return self._on_block(
+            "decompose_reduction",
+            block,
+            {},
+            lambda op: [reductions.decompose_reduction(self.state, op, target)],
+            [loop],
+        )[0]

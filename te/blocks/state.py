@@ -18,6 +18,8 @@ from ...provenance.walk import walk
 from ...support.errors import ScheduleError
 
 OpT = TypeVar("OpT", bound=Operation)
+ROOT = "root"
+"""The name of the scope of a kernel's outermost blocks."""
 
 
 def refuse(primitive: str, text: str, *ops: Operation, remedy: str = "") -> NoReturn:
@@ -30,7 +32,13 @@ def refuse(primitive: str, text: str, *ops: Operation, remedy: str = "") -> NoRe
 
 def title(op: Operation) -> str:
     """`loop i_0`, `block C`."""
-    return f"block {op.label.data}" if isinstance(op, BlockOp) else f"loop {name_of(op)}"
+    match op:
+        case BlockOp():
+            return f"block {op.label.data}"
+        case PrimFuncOp():
+            return f"kernel {op.sym_name.data}"
+        case _:
+            return f"loop {name_of(op)}"
 
 
 def origin(op: Operation) -> str:
@@ -40,7 +48,9 @@ def origin(op: Operation) -> str:
 
 
 def name_of(op: Operation) -> str:
-    """The name of a loop's variable."""
+    """The name of a loop's variable, or of the root."""
+    if isinstance(op, PrimFuncOp):
+        return ROOT
     return (op.var.name_hint or "a loop") if isinstance(op, ForOp) else op.name
 
 
@@ -93,16 +103,21 @@ class State:
 
     def handle(self, op: Operation) -> BlockRV | LoopRV:
         """Return a new handle of a block or a loop."""
-        handle = BlockRV() if isinstance(op, BlockOp) else LoopRV()
+        handle = LoopRV() if isinstance(op, ForOp) else BlockRV()
         self.ops[handle] = op
         return handle
 
     def block(self, primitive: str, handle: object) -> BlockOp:
         """The block that a handle or a name stands for. Raises ScheduleError if it is gone, or is something else."""
-        if isinstance(handle, str):
-            return self.named(primitive, handle, None)
+        op = self.scope(primitive, handle)
+        if not isinstance(op, BlockOp):
+            raise ScheduleError(f"{primitive}: expected a block in the kernel, got its root")
+        return op
+
+    def scope(self, primitive: str, handle: object) -> BlockOp | PrimFuncOp:
+        """The block of a handle, or the kernel of one of its root. Raises ScheduleError for anything else."""
         op = self._op(primitive, handle, "block")
-        assert isinstance(op, BlockOp)
+        assert isinstance(op, BlockOp | PrimFuncOp)
         return op
 
     def loop(self, primitive: str, handle: object) -> ForOp:
@@ -121,14 +136,14 @@ class State:
             raise ScheduleError(f"{primitive}: expected a {kind} of this schedule, got one of another")
         return op
 
-    def named(self, primitive: str, name: str, function: str | None) -> BlockOp:
-        """The one block of a name. Raises ScheduleError for none, or several."""
+    def named(self, primitive: str, name: str, function: str | None) -> BlockOp | PrimFuncOp:
+        """The one block of a name, or the kernel for "root". Raises ScheduleError for none, or several."""
         funcs = [f for f in prim_funcs(self.module) if function is None or f.sym_name.data == function]
         if not funcs:
             names = ", ".join(f.sym_name.data for f in prim_funcs(self.module))
             raise ScheduleError(f"{primitive}: expected a function among {names}, got {function}")
         blocks = [op for func in funcs for op in walk(func) if isinstance(op, BlockOp)]
-        found = [op for op in blocks if op.label.data == name]
+        found = [op for op in blocks if op.label.data == name] or (funcs if name == ROOT else [])
         if len(found) != 1:
             labels = ", ".join(dict.fromkeys(op.label.data for op in blocks)) or "none"
             count = f"{len(found)} blocks of it" if found else f"none; there are {labels}"
@@ -202,8 +217,8 @@ def loops_of(op: Operation) -> list[ForOp]:
 
 
 def function_of(op: Operation) -> PrimFuncOp:
-    """The kernel that an op is in."""
-    parent = op.parent_op()
+    """The kernel that an op is in, or is."""
+    parent: Operation | None = op
     while not isinstance(parent, PrimFuncOp):
         assert parent is not None
         parent = parent.parent_op()
@@ -250,3 +265,14 @@ def chain(primitive: str, loops: Sequence[ForOp]) -> list[ForOp]:
             text = f"expected {name_of(below)} to be all that is in {name_of(loop)}, got other statements beside it"
             refuse(primitive, text, loop, below)
     return result
+
+
+def between(primitive: str, loops: Sequence[ForOp]) -> list[Operation]:
+    """The statements in each of `loops` beside the next one, where they do nothing else.
+
+    Raises ScheduleError for a buffer, which iterations of the inner loop may share.
+    """
+    ops = [op for loop in loops[:-1] for op in loop.block.ops if not isinstance(op, ForOp)]
+    if any(isinstance(op, AllocOp) for op in ops):
+        refuse(primitive, "expected no buffer that is allocated between the loops, got one", *loops)
+    return ops

@@ -137,6 +137,26 @@ tir.prim_func @main(%X: !tir.buffer<5x7xf32>, %Y: !tir.buffer<5x8xf32>) outputs 
 }
 """
 
+SHIFT = """
+tir.prim_func @main(%X: !tir.buffer<16xf32>, %Z: !tir.buffer<16xf32>) outputs 1 {
+  %Y = tir.alloc : !tir.buffer<17xf32>
+  tir.for %i in 16 {
+    tir.block "Y" (%v : spatial 16) at [%i] {
+      %0 = tir.load %X[%v] : !tir.buffer<16xf32> -> f32
+      tir.store %0, %Y[%v] : f32, !tir.buffer<17xf32>
+    }
+  }
+  tir.for %i in 16 {
+    tir.block "Z" (%v : spatial 16) at [%i] {
+      %0 = tir.load %Y[%v * -1 + 15] : !tir.buffer<17xf32> -> f32
+      tir.store %0, %Z[%v] : f32, !tir.buffer<16xf32>
+    }
+  }
+}
+"""
+
+ONE = SUM.replace("%zero = arith.constant 0.0", "%zero = arith.constant 1.0")
+
 Array = NDArray[Any]
 
 
@@ -152,6 +172,14 @@ def _sum(x: Array) -> Array:
     return x.sum(1)
 
 
+def _shift(x: Array) -> Array:
+    return x[::-1]
+
+
+def _one(x: Array) -> Array:
+    return x.sum(1) + 1
+
+
 def _scan(x: Array) -> Array:
     return np.concatenate([np.zeros((5, 1), np.float32), np.cumsum(x, 1)], 1)
 
@@ -165,6 +193,8 @@ SOURCES: dict[str, tuple[str, Sequence[tuple[int, ...]], Callable[..., Array]]] 
     "MM": (MM, [(8, 6), (6, 4)], _product),
     "EW": (EW, [(8, 6)], _elementwise),
     "STENCIL": (STENCIL, [(20,)], _stencil),
+    "SHIFT": (SHIFT, [(16,)], _shift),
+    "ONE": (ONE, [(4, 24)], _one),
     "SUM": (SUM, [(4, 24)], _sum),
     "SCAN": (SCAN, [(5, 7)], _scan),
 }
@@ -174,6 +204,12 @@ SOURCES: dict[str, tuple[str, Sequence[tuple[int, ...]], Callable[..., Array]]] 
 def scheduled(name: str) -> BlockSchedule:
     """A new schedule of a kernel."""
     return BlockSchedule(ModuleOp([parsed_prim_func(SOURCES[name][0]).clone()]))
+
+
+def outline(schedule: BlockSchedule) -> str:
+    """The loops and blocks of a kernel, one a line without the bodies, indented by two."""
+    lines = [line[4:] for line in str(schedule.module).splitlines() if "tir.for" in line or "tir.block" in line]
+    return "\n".join(line.removesuffix(" {") for line in lines)
 
 
 def check_values(name: str, schedule: BlockSchedule, seed: int = 0) -> None:

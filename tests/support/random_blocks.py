@@ -190,6 +190,8 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "split": _split,
     "fuse": _fuse,
     "reorder": _reorder,
+    "merge": lambda s, r: s.merge(_any_loop(s, r), _any_loop(s, r)),
+    "loop_partition": lambda s, r: s.loop_partition(_any_loop(s, r), r.choice(([1, None], [2, None], [1, 1, None]))),
     "parallel": lambda s, r: s.parallel(_any_loop(s, r)),
     "vectorize": lambda s, r: s.vectorize(_any_loop(s, r)),
     "unroll": lambda s, r: s.unroll(_any_loop(s, r)),
@@ -200,6 +202,9 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "reverse_compute_at": lambda s, r: s.reverse_compute_at(r.choice(_blocks(s)), _any_loop(s, r)),
     "cache_read": lambda s, r: s.cache_read(r.choice(_blocks(s)), r.choice((0, 0, 1)), "local"),
     "cache_write": lambda s, r: s.cache_write(r.choice(_blocks(s)), 0, "local"),
+    "reindex": lambda s, r: s.reindex(r.choice(_blocks(s)), r.choice((("read", 0), ("read", 1), ("write", 0)))),
+    "set_scope": lambda s, r: s.set_scope(r.choice(_blocks(s)), 0, "shared"),
+    "rfactor": lambda s, r: s.rfactor(_any_loop(s, r), r.choice((0, 0, 1, -1))),
     "decompose_reduction": lambda s, r: s.decompose_reduction(r.choice(_blocks(s)), _any_loop(s, r)),
 }
 """A random call of each primitive."""

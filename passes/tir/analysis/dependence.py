@@ -11,7 +11,9 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
+from ....dialects.affine import Range
 from ....dialects.tir import ForOp, LoadOp, StoreOp
 from .accesses import Element, Nest, Touch, alike, same_place
 from .meetings import AFTER, BEFORE, DATA, EQUAL, Access, Answer, Apart, Pair, Undecided, Variable, Witness
@@ -96,17 +98,18 @@ def reordered(loops: Sequence[ForOp], order: Sequence[ForOp]) -> Verdict:
     return _checked(Nest(loops[0]), loops, lambda _: orders(old, new), accumulate=True)
 
 
-def fused(first: ForOp, second: ForOp) -> Verdict:
-    """Return whether two loops of equal extents, `second` behind `first` in one block, may become one.
+def fused(first: Sequence[ForOp], second: Sequence[ForOp]) -> Verdict:
+    """Return whether two nests of equal extents, `second` behind `first` in one block, may become one.
 
-    Then iteration i of `second` runs before iteration i + 1 of `first`.
+    first, second: their loops, outermost first. Then iteration i of `second` runs before iteration i + 1 of `first`.
     """
-    nest = Nest(first, second)
+    names = [loop.var for loop in first]
+    aparts: list[Apart] = [{**dict.fromkeys(names[:level], EQUAL), name: BEFORE} for level, name in enumerate(names)]
     return _checked(
-        nest,
-        [first, second],
-        lambda pair: [{first.var: BEFORE}] if _inside(pair[0], first) and _inside(pair[1], second) else [],
-        renamed={second.var: first.var},
+        Nest(first[0], second[0]),
+        [first[0], second[0]],
+        lambda pair: aparts if _inside(pair[0], first[0]) and _inside(pair[1], second[0]) else [],
+        renamed={loop.var: name for loop, name in zip(second, names, strict=True)},
     )
 
 
@@ -148,6 +151,16 @@ def elementwise(accesses: Sequence[Element], nest: Operation) -> bool:
     return all(
         pair.meet({**dict.fromkeys(names[:level], EQUAL), name: AFTER}) is None for level, name in enumerate(names)
     )
+
+
+def coincidence(variables: Sequence[Variable], exprs: Sequence[AffineExpr], ranges: Sequence[Range]) -> Answer:
+    """Return two points of a box where expressions, of which dim i is variable i, have the same values."""
+    access = Access(tuple(variables), tuple(exprs))
+    pair = Pair(access, access, dict(zip(variables, ranges, strict=True)))
+    answers = (
+        pair.meet({**dict.fromkeys(variables[:level], EQUAL), name: AFTER}) for level, name in enumerate(variables)
+    )
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def orders(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[Apart]:

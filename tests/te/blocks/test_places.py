@@ -6,17 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from block_kernels import check_values, scheduled
+from block_kernels import check_values, outline, scheduled
 from random_blocks import check
 
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
-
-
-def outline(schedule: BlockSchedule) -> str:
-    """The loops and blocks of a kernel, one a line without the bodies, indented by two."""
-    lines = [line[4:] for line in str(schedule.module).splitlines() if "tir.for" in line or "tir.block" in line]
-    return "\n".join(line.removesuffix(" {") for line in lines)
 
 
 def test_compute_inline():

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import BoolAttr
-
-from whence.dialects.tir import SCHEDULED, prim_funcs
 from whence.relay.module import IRModule
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
@@ -43,11 +40,7 @@ class Schedule(BlockSchedule):
     @property
     def mod(self) -> IRModule:
         """The kernels as they are now, as a module; those that primitives changed have the note `tir.is_scheduled`."""
-        module = self.module.clone()
-        for given, func in zip(prim_funcs(self._given.module), prim_funcs(module), strict=True):
-            if str(func) != str(given):
-                func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
-        return self._given.holding(module)
+        return self._given.holding(self.module.clone())
 
     def show(self, version: str = "0.27") -> None:
         """Print the kernels as TVMScript."""

@@ -1,0 +1,141 @@
+"""The kernels of a block schedule, handles, the record, and look-ups: the parts that all primitives share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.ir import Operation
+
+from ...dialects.schedule import SequenceOp
+from ...dialects.tir import SCHEDULED, BlockOp, ForOp, PrimFuncOp, prim_funcs
+from ...support.context import PassContext
+from ...support.errors import ScheduleError
+from . import lookups
+from .record import BlockRecord
+from .state import BlockRV, ExprRV, Handle, LoopRV, State, function_of, loops_of, name_of
+
+BlockLike: TypeAlias = BlockRV | str
+Factor: TypeAlias = int | ExprRV | None
+
+
+def number(value: Factor) -> int | None:
+    """The number that a factor is; None for an open one."""
+    return None if value is None else int(value)
+
+
+class Scheduling:
+    """The kernels of a schedule, their handles and the record."""
+
+    def __init__(self, module: ModuleOp):
+        kernels = list(prim_funcs(module))
+        if not kernels:
+            raise ScheduleError("Schedule: expected a kernel at least, got a module without any")
+        self._origin = module
+        self.state = State(module.clone())
+        self.record = BlockRecord(kernels[0].sym_name.data, kernels[0].location)
+        if PassContext.current().option("te.keep_primitive_lines"):
+            self.record.lines = {}
+
+    @property
+    def module(self) -> ModuleOp:
+        """The kernels as they are now; not a copy."""
+        return self.state.module
+
+    @property
+    def sequence(self) -> SequenceOp:
+        """The primitives that were applied, in order."""
+        return self.record.sequence
+
+    def _apply(
+        self,
+        name: str,
+        inputs: Sequence[object],
+        attrs: Mapping[str, object],
+        run: Callable[[], Sequence[Operation]],
+        at: Operation | None = None,
+    ) -> list[Any]:
+        """Carry out a primitive, or none of it, and record it; returns handles of what it gives."""
+        location = at.location if at is not None else self.sequence.location
+        func = function_of(at) if at is not None else None
+        with self.state.attempt():
+            found = list(run())
+            if func is not None:
+                func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
+        return self._note(name, inputs, attrs, found, location)
+
+    def _note(
+        self, name: str, inputs: Sequence[object], attrs: Mapping[str, object], found: Sequence[Operation], at: Any
+    ) -> list[Any]:
+        handles = [self.state.handle(op) for op in found]
+        hints = [op.label.data if isinstance(op, BlockOp) else name_of(op) for op in found]
+        self.record.add(name, inputs, attrs, handles, hints, at)
+        return handles
+
+    def _on_block(
+        self,
+        name: str,
+        block: BlockLike,
+        attrs: Mapping[str, object],
+        run: Callable[[BlockOp], Sequence[Operation]],
+        more: Sequence[object] = (),
+    ) -> list[Any]:
+        """Carry out a primitive on a block. more: inputs behind the block."""
+        handle = self._name(block)
+        op = self.state.block(name, handle)
+        return self._apply(name, [handle, *more], attrs, lambda: run(op), op)
+
+    def _name(self, block: BlockLike) -> BlockRV:
+        """Return the handle of a block that was given by its name."""
+        if not isinstance(block, str):
+            return block
+        return self.get_sblock(block)
+
+    def get_sblock(self, name: str, func_name: str | None = None) -> BlockRV:
+        """Return the block of a name; of "root", if no block has that name, the scope of a kernel's outermost blocks.
+
+        Raises ScheduleError for none, or several.
+        """
+        block = self.state.named("get_sblock", name, func_name)
+        attrs = {"name": name, "func_name": func_name or function_of(block).sym_name.data}
+        return self._note("get_sblock", [], attrs, [block], block.location)[0]
+
+    get_block = get_sblock
+    """The name in TVM 0.14."""
+
+    def get_loops(self, block: BlockLike) -> list[LoopRV]:
+        """Return the loops around a block in its scope, outermost first."""
+        handle = self._name(block)
+        op = self.state.scope("get_loops", handle)
+        return self._note("get_loops", [handle], {}, loops_of(op), op.location)
+
+    def get_child_blocks(self, block_or_loop: BlockLike | LoopRV) -> list[BlockRV]:
+        """Return the blocks directly in a block or loop, in order."""
+        handle, op = self._target("get_child_blocks", block_or_loop)
+        return self._note("get_child_blocks", [handle], {}, lookups.children(op), op.location)
+
+    def get_producers(self, block: BlockLike) -> list[BlockRV]:
+        """Return the blocks before a block that write what it reads."""
+        handle = self._name(block)
+        op = self.state.block("get_producers", handle)
+        return self._note("get_producers", [handle], {}, lookups.producers(op), op.location)
+
+    def get_consumers(self, block: BlockLike) -> list[BlockRV]:
+        """Return the blocks behind a block that read what it writes."""
+        handle = self._name(block)
+        op = self.state.block("get_consumers", handle)
+        return self._note("get_consumers", [handle], {}, lookups.consumers(op), op.location)
+
+    def get_output_blocks(self, scope_block: BlockLike) -> list[BlockRV]:
+        """Return the blocks in a block that write outputs of the kernel, in order; `"root"` stands for all of it."""
+        handle = self._name(scope_block)
+        op = self.state.scope("get_output_blocks", handle)
+        return self._note("get_output_blocks", [handle], {}, lookups.outputs(op), op.location)
+
+    def _target(self, primitive: str, target: BlockLike | LoopRV) -> tuple[Handle, BlockOp | ForOp | PrimFuncOp]:
+        """The handle of a block, a loop or the root, and its op."""
+        handle = self._name(target) if isinstance(target, str) else target
+        if isinstance(handle, LoopRV):
+            return handle, self.state.loop(primitive, handle)
+        return handle, self.state.scope(primitive, handle)

@@ -1,0 +1,78 @@
+"""reindex: a copy of a buffer whose dims are variables of a block, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...dialects.affine import below, bounds, substitute
+from ...dialects.sizes.kernel import at_least
+from ...dialects.tir import BlockOp, BufferType, LoadOp, StoreOp, buffer_of
+from .accesses import name_of_buffer
+from .bindings import Place, range_of, set_maps
+from .bodies import allocated, covers, tree_of
+from .caches import Side, accesses_by, buffer_at, check_complete, check_own, copy_beside, identity, whole
+from .legality import check_one_to_one
+from .state import State, refuse
+
+NAME = "reindex"
+
+
+def reindex(state: State, block: BlockOp, index: object, *, writes: bool) -> BlockOp:
+    """`C[i, j] += B[k, j]` -> `B_reindex[j, k] = B[k, j]; C[i, j] += B_reindex[j, k]`; returns the block that copies.
+
+    Raises ScheduleError for a buffer at several places, and as cache_read or cache_write do.
+    """
+    buffer = buffer_at(NAME, block, index, writes=writes)
+    label = name_of_buffer(buffer)
+    tree = tree_of(block)
+    if writes:
+        check_own(NAME, block, buffer)
+    else:
+        check_complete(NAME, block, buffer, tree)
+    own = accesses_by(block, buffer)
+    used, point = _place(block, own, label)
+    shape = [block.domain[block.block.args.index(value)] for value in used]
+    if writes:
+        if not covers(block):
+            refuse(NAME, "expected a block that runs at all of its points, got another", block)
+        check_one_to_one(NAME, label, used, point, block)
+    else:
+        _check_bounds(block, buffer, used, point)
+    made = allocated(block, f"{label}_reindex", BufferType.of(shape, buffer_of(buffer).element_type))
+    source, target = (whole(made), Side(buffer, point)) if writes else (Side(buffer, point), whole(made))
+    copy = copy_beside(block, tree, state.fresh(f"{label}_reindex_reindex"), shape, source, target, behind=writes)
+    for op in own:
+        op.operands = [*([op.value] if isinstance(op, StoreOp) else []), made, *used]
+        set_maps(op, used, [identity(len(used))])
+    return copy
+
+
+def _place(
+    block: BlockOp, own: Sequence[LoadOp | StoreOp], label: str
+) -> tuple[list[SSAValue], tuple[AffineExpr, ...]]:
+    """The variables that the indices of a buffer are of, in order, and the indices over these."""
+    places = list(dict.fromkeys(Place(op.map.data.results, tuple(op.indices)).simplified() for op in own))
+    if any(isinstance(op, LoadOp) and op.guard is not None for op in own):
+        refuse(NAME, f"expected {label} to be read without a condition, got one", block)
+    if len(places) != 1:
+        refuse(NAME, f"expected {label} to be accessed at one place, got {len(places)}", block)
+    (place,) = places
+    used: list[SSAValue] = [argument for argument in block.block.args if argument in place.values]
+    extents = [block.domain[block.block.args.index(value)] for value in used]
+    if len(used) != len(place.values) or not all(isinstance(extent, int) for extent in extents):
+        refuse(NAME, f"expected indices of {label} of the block's variables of known extents, got others", block)
+    dims = [AffineDimExpr(used.index(value)) for value in place.values]
+    return used, tuple(substitute(expr, dims) for expr in place.exprs)
+
+
+def _check_bounds(block: BlockOp, buffer: SSAValue, used: Sequence[SSAValue], point: Sequence[AffineExpr]) -> None:
+    """Refuse where a copy at all points of a block reads beyond a buffer."""
+    ranges = [range_of(value) for value in used]
+    for dim, (expr, extent) in enumerate(zip(point, buffer_of(buffer).get_shape(), strict=True)):
+        low, high = bounds(expr, ranges)
+        if not at_least(low, 0) or not below(high, extent):
+            name = name_of_buffer(buffer)
+            refuse(NAME, f"expected indices of {name} in [0, {extent}) of dim {dim}, got {low} to {high}", block)
