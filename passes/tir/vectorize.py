@@ -26,6 +26,7 @@ from .rewriting.index_set_splitting import strip_mine, subrange
 from .rewriting.lane_reduction import HINT, reduce_lanes
 from .rewriting.ops import inline_before, record
 from .rewriting.vectorized_body import Copies, VectorizedBody
+from .rewriting.whole_rows import lengthen_rows
 
 _SERIAL = StringAttr("serial")
 _UNROLLED = 256
@@ -38,6 +39,7 @@ def run(func: PrimFuncOp, machine: Machine = WIDEST) -> bool:
     Says whether loops of one iteration are left.
     """
     _block(func.block, {}, {}, machine)
+    lengthen_rows(func)
     return any(isinstance(op, ForOp) and same(op.trip_count, 1) for op in walk(func))
 
 
@@ -278,11 +280,13 @@ class TirVectorizePass(ModulePass):
     vectors of its terms, which are combined lane by lane, and one `vector.reduction` of the last into the element; of
     floats the order is another then. Where it has no such form it stays.
 
-    Where a guard or branch differs by lane, its loads and stores are masked (`tir.mask`). What cannot be - a call, a
-    division by what may be 0, a store of one element - has vectors where all lanes take the branch, and a serial loop
-    where not. A loop whose index divides the lane or depends on data of the lane, whose lanes meet in one element, or
-    that calls a function per lane is `serial`, or `unrolled` where few lanes look something up at an index that is
-    data (the ledger says why). Of nested ones the innermost wins.
+    Where a guard or branch differs by lane, its loads and stores are masked (`tir.mask`); rows of local buffers that
+    end inside such a vector become as long as it is. What cannot be masked - a call, a division by what may be 0, a
+    store of one element - has vectors where all lanes take the branch, and a serial loop where not. A loop whose index
+    divides the lane or depends on data of the lane, whose lanes meet in one element, or that calls a function per lane
+    is `serial`, or `unrolled` where few lanes look something up at an index that is data (the ledger says why). Of
+    nested ones the innermost wins.
+
     Locations: ops keep theirs; a value that is copied to all lanes has the locations of the ops that asked for it, a
     mask that of the branch or access it is for; a `vector.reduction` has the location of what it combines by.
 

@@ -80,3 +80,24 @@ tir.prim_func @divides(%a: !tir.buffer<13xi32>, %b: !tir.buffer<13xi32>, %out: !
     } loc("j")
   } loc("i")
 } loc("f")
+
+// The rows of a local buffer become as long as the vectors that a mask lets end in them; those of other buffers stay.
+// CHECK-LABEL: tir.prim_func @rows
+// CHECK:      %t = tir.alloc : !tir.buffer<3x16xf32, local>
+// CHECK:        tir.masked_store %{{.*}}, %{{.*}}, %t[%i, 0] : vector<16xf32>, !tir.buffer<3x16xf32, local>
+// CHECK:        tir.masked_store %{{.*}}, %{{.*}}, %y[%i_1, 0] : vector<16xf32>, !tir.buffer<3x12xf32>
+tir.prim_func @rows(%x: !tir.buffer<3x12xf32>, %y: !tir.buffer<3x12xf32>) outputs 1 {
+  %t = tir.alloc : !tir.buffer<3x12xf32, local> loc("t")
+  tir.for %i in 3 {
+    tir.for vectorized %j in 12 {
+      %0 = tir.load %x[%i, %j] : !tir.buffer<3x12xf32> -> f32 loc("l")
+      tir.store %0, %t[%i, %j] : f32, !tir.buffer<3x12xf32, local> loc("s")
+    } loc("j")
+  } loc("i")
+  tir.for %i in 3 {
+    tir.for vectorized %j in 12 {
+      %0 = tir.load %t[2 - %i, %j] : !tir.buffer<3x12xf32, local> -> f32 loc("l")
+      tir.store %0, %y[%i, %j] : f32, !tir.buffer<3x12xf32> loc("s")
+    } loc("j")
+  } loc("i")
+} loc("f")
