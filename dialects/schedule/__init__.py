@@ -15,12 +15,24 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .base import ArgumentOp, AxesOp, AxisType, Name, Primitive, SequenceOp, StageOp, StageType, ThreadOp
+from .base import (
+    ArgumentOp,
+    AxesOp,
+    AxisType,
+    Name,
+    NumberType,
+    Primitive,
+    SequenceOp,
+    StageOp,
+    StageType,
+    ThreadOp,
+)
 from .base import ThreadType as ThreadType
 from .blocks import INSTRUCTIONS, BlockType, LoopType
 from .intrin import TensorComputeOp
 from .intrin import TensorIntrinOp as TensorIntrinOp
-from .knob import KnobOp
+from .knob import ArithOp, KnobOp
+from .knob import decided as decided
 from .loops import (
     BindOp,
     FusedOp,
@@ -54,7 +66,7 @@ from .stages import (
     TransformLayoutOp,
 )
 
-NAMES: tuple[type[Name], ...] = (StageOp, ArgumentOp, AxesOp, ThreadOp, KnobOp)
+NAMES: tuple[type[Name], ...] = (StageOp, ArgumentOp, AxesOp, ThreadOp, KnobOp, ArithOp)
 """The ops that change nothing: they name parts of a schedule, and the choices that it follows from."""
 
 PRIMITIVES: tuple[type[Primitive], ...] = (
@@ -93,5 +105,5 @@ PRIMITIVES: tuple[type[Primitive], ...] = (
 Schedule = Dialect(
     "schedule",
     [SequenceOp, TensorIntrinOp, *NAMES, *PRIMITIVES, *INSTRUCTIONS.values()],
-    [StageType, AxisType, ThreadType, BlockType, LoopType],
+    [StageType, AxisType, ThreadType, BlockType, LoopType, NumberType],
 )

@@ -48,11 +48,19 @@ class ThreadType(ParametrizedAttribute, TypeAttribute):
     name = "schedule.thread_handle"
 
 
+@irdl_attr_definition
+class NumberType(ParametrizedAttribute, TypeAttribute):
+    """A number that follows from the decisions of knobs."""
+
+    name = "schedule.number"
+
+
 SCOPES = ("global", "shared", "local")
 """The scopes of a stage's buffer: visible to all threads, to the threads of a block, or to one thread."""
 STAGE = StageType()
 AXIS = AxisType()
 THREAD = ThreadType()
+NUMBER = NumberType()
 _WORDS: dict[type[Attribute], str] = {StageType: "stage", AxisType: "axis"}
 
 
@@ -126,7 +134,7 @@ class Primitive(IRDLOperation):
     @property
     def ended(self) -> Sequence[SSAValue]:
         """The handles that are gone afterwards."""
-        return self.operands if self.ENDS else ()
+        return [operand for operand in self.operands if operand.type != NUMBER] if self.ENDS else ()
 
     @classmethod
     def title(cls) -> str | None:

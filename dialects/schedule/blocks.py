@@ -13,23 +13,17 @@ schedule.sequence @main {
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, Self, TypeAlias, cast
+from typing import ClassVar, NamedTuple, Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_attr_definition,
-    irdl_op_definition,
-    prop_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...provenance.diagnostics import fail
-from .base import Name, Primitive
+from .base import NUMBER, Name, Primitive
+from .inputs import Input, WithInputs, parse_inputs, split_inputs
 
 
 @irdl_attr_definition
@@ -47,9 +41,8 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
 
 
 BLOCK, LOOP = BlockType(), LoopType()
-HANDLES: dict[str, Attribute] = {"block": BLOCK, "loop": LOOP}
-HOLE = UnitAttr()
-"""The place of an operand among the inputs of an instruction."""
+HANDLES: dict[str, Attribute] = {"block": BLOCK, "loop": LOOP, "number": NUMBER}
+"""The type of each kind of handle."""
 
 
 class Kind(NamedTuple):
@@ -100,36 +93,23 @@ KINDS: tuple[Kind, ...] = (
 )
 """The primitives on blocks."""
 
-Input: TypeAlias = SSAValue | Attribute
-"""A handle, or a constant; `none` for what is left open."""
 
-
-class Instruction(IRDLOperation):
+class Instruction(WithInputs):
     """A primitive on blocks: `name(inputs) {attributes} : results`."""
 
     KIND: ClassVar[Kind]
-    handles = var_operand_def()
-    places = prop_def(ArrayAttr)
     attrs = prop_def(DictionaryAttr)
     outputs = var_result_def()
 
     @classmethod
     def make(cls, inputs: Sequence[Input], attrs: Mapping[str, Attribute], outputs: Sequence[Attribute] = ()) -> Self:
         """outputs: the types of the handles that it gives."""
+        operands, places = split_inputs(inputs)
         return cls.create(
-            operands=[item for item in inputs if isinstance(item, SSAValue)],
-            properties={
-                "places": ArrayAttr([HOLE if isinstance(item, SSAValue) else item for item in inputs]),
-                "attrs": DictionaryAttr(dict(attrs)),
-            },
+            operands=operands,
+            properties={"places": places, "attrs": DictionaryAttr(dict(attrs))},
             result_types=list(outputs),
         )
-
-    @property
-    def inputs(self) -> list[Input]:
-        """The handles and constants that it takes, in order."""
-        handles = iter(self.handles)
-        return [next(handles) if place == HOLE else place for place in self.places]
 
     @property
     def ended(self) -> list[SSAValue]:
@@ -143,9 +123,7 @@ class Instruction(IRDLOperation):
         return ended
 
     def verify_(self) -> None:
-        holes = sum(place == HOLE for place in self.places)
-        if holes != len(self.handles):
-            fail(self, f"{len(self.handles)} handles among its inputs", str(holes))
+        self.check_inputs()
         least = sum(keyword[0] not in "*[" for keyword in self.KIND.inputs)
         count = len(self.places)
         if count < least or (count > least == len(self.KIND.inputs)):
@@ -158,15 +136,7 @@ class Instruction(IRDLOperation):
                 fail(self, "handles of blocks, loops and numbers", str(value.type))
 
     def print(self, printer: Printer) -> None:
-        handles = iter(self.handles)
-        printer.print_string("(")
-        for number, place in enumerate(self.places):
-            printer.print_string(", " if number else "")
-            if place == HOLE:
-                printer.print_ssa_value(next(handles))
-            else:
-                printer.print_string(str(place).removesuffix(" : i64"))
-        printer.print_string(")")
+        self.print_inputs(printer)
         if self.attrs.data:
             printer.print_string(" ")
             printer.print_attribute(self.attrs)
@@ -177,15 +147,7 @@ class Instruction(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        def item() -> Input:
-            if (operand := parser.parse_optional_unresolved_operand()) is None:
-                return parser.parse_attribute()
-            known = parser.ssa_values.get(operand.operand_name)
-            if known is None:
-                parser.raise_error(f"expected a handle that is defined above, got {operand.span.text}", operand.span)
-            return parser.resolve_operand(operand, known[operand.index].type)
-
-        inputs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, item)
+        inputs = parse_inputs(parser)
         attrs = parser.parse_optional_attr_dict()
         outputs: list[Attribute] = []
         if parser.parse_optional_punctuation(":") is not None:

@@ -3,28 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
     var_operand_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from ...provenance.diagnostics import fail
-from .base import AXIS, AxisType, Primitive, StageType, ThreadType, number
+from .base import AXIS, NUMBER, AxisType, NumberType, Primitive, StageType, ThreadType, number
+
+
+def _operands(axis: SSAValue, value: object) -> list[SSAValue | list[SSAValue]]:
+    """The operands of an op on an axis and a number, which may follow from a knob."""
+    return [axis, [value] if isinstance(value, SSAValue) else []]
 
 
 class _Split(Primitive):
     ENDS: ClassVar[bool] = True
+    LEAST: ClassVar[str] = ""
     axis = operand_def(AxisType)
+    number = opt_operand_def(NumberType)
     outer = result_def(AxisType)
     inner = result_def(AxisType)
+
+    def __init__(self, axis: SSAValue, count: int | SSAValue):
+        """count: the constant, or a number that follows from a knob."""
+        constant = {} if isinstance(count, SSAValue) else {self._word(): number(count)}
+        super().__init__(operands=_operands(axis, count), properties=constant, result_types=[AXIS, AXIS])
+
+    @classmethod
+    def _word(cls) -> str:
+        return next(iter(cls.get_irdl_definition().properties))
+
+    @property
+    def count(self) -> int | SSAValue:
+        """The factor or the number of parts: a constant, or a number that follows from a knob."""
+        if self.number is not None:
+            return self.number
+        return cast("IntegerAttr[IntegerType]", self.properties[self._word()]).value.data
+
+    def verify_(self) -> None:
+        constant = self.properties.get(self._word())
+        if (constant is None) == (self.number is None):
+            fail(self, f"a {self._word()}, as a constant or of a knob", "none" if constant is None else "both")
+        if not isinstance(self.count, SSAValue) and self.count < 1:
+            fail(self, self.LEAST, str(self.count))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.axis)
+        printer.print_string(f" {self._word()} ")
+        if isinstance(count := self.count, SSAValue):
+            printer.print_ssa_value(count)
+        else:
+            printer.print_string(str(count))
+        if self.attributes:
+            printer.print_string(" ")
+            printer.print_attr_dict(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        axis = parser.resolve_operand(parser.parse_unresolved_operand(), AXIS)
+        parser.parse_keyword(cls._word())
+        value = parser.parse_optional_unresolved_operand()
+        count = parser.parse_integer() if value is None else parser.resolve_operand(value, NUMBER)
+        op = cls(axis, count)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
 
 
 @irdl_op_definition
@@ -32,15 +87,8 @@ class SplitOp(_Split):
     """`axis` becomes `outer` of ceil(extent / factor) and `inner` of factor."""
 
     name = "schedule.split"
-    factor = prop_def(IntegerAttr[I64])
-    assembly_format = "$axis `factor` $factor attr-dict"
-
-    def __init__(self, axis: SSAValue, factor: int):
-        super().__init__(operands=[axis], properties={"factor": number(factor)}, result_types=[AXIS, AXIS])
-
-    def verify_(self) -> None:
-        if self.factor.value.data < 1:
-            fail(self, "a factor of at least 1", str(self.factor.value.data))
+    LEAST: ClassVar[str] = "a factor of at least 1"
+    factor = opt_prop_def(IntegerAttr[I64])
 
 
 @irdl_op_definition
@@ -48,15 +96,8 @@ class SplitByNPartsOp(_Split):
     """`axis` becomes `outer` of nparts and `inner` of ceil(extent / nparts)."""
 
     name = "schedule.split_by_nparts"
-    nparts = prop_def(IntegerAttr[I64])
-    assembly_format = "$axis `nparts` $nparts attr-dict"
-
-    def __init__(self, axis: SSAValue, nparts: int):
-        super().__init__(operands=[axis], properties={"nparts": number(nparts)}, result_types=[AXIS, AXIS])
-
-    def verify_(self) -> None:
-        if self.nparts.value.data < 1:
-            fail(self, "at least 1 part", str(self.nparts.value.data))
+    LEAST: ClassVar[str] = "at least 1 part"
+    nparts = opt_prop_def(IntegerAttr[I64])
 
 
 @irdl_op_definition
@@ -168,12 +209,19 @@ class PragmaOp(Primitive):
 
     name = "schedule.pragma"
     axis = operand_def(AxisType)
+    number = opt_operand_def(NumberType)
     key = prop_def(StringAttr)
     value = opt_prop_def(Attribute)
-    assembly_format = "$axis $key (`=` $value^)? attr-dict"
+    assembly_format = "$axis $key (`=` $value^)? (`of` $number^)? attr-dict"
 
-    def __init__(self, axis: SSAValue, key: str, value: Attribute | None):
-        super().__init__(operands=[axis], properties={"key": StringAttr(key), "value": value})
+    def __init__(self, axis: SSAValue, key: str, value: Attribute | SSAValue | None):
+        """value: a constant, or a number that follows from a knob."""
+        properties = {"key": StringAttr(key), "value": value if isinstance(value, Attribute) else None}
+        super().__init__(operands=_operands(axis, value), properties=properties)
+
+    def verify_(self) -> None:
+        if self.value is not None and self.number is not None:
+            fail(self, "one value", "a constant and one of a knob")
 
 
 @irdl_op_definition

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.schedule import SequenceOp
+from ...dialects.schedule import KnobOp, SequenceOp, decided
+from ...dialects.schedule.knob import check_knob
 from ...dialects.tir import SCHEDULED, BlockOp, ForOp, PrimFuncOp, prim_funcs
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
 from . import lookups
-from .record import BlockRecord
-from .state import BlockRV, ExprRV, Handle, LoopRV, State, function_of, loops_of, name_of
+from .record import BlockRecord, replay
+from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, name_of
 
 BlockLike: TypeAlias = BlockRV | str
-Factor: TypeAlias = int | ExprRV | None
-
-
-def number(value: Factor) -> int | None:
-    """The number that a factor is; None for an open one."""
-    return None if value is None else int(value)
+Factor: TypeAlias = int | None
+"""An extent, which may follow from knobs; None for an open one."""
 
 
 class Scheduling:
@@ -47,6 +44,39 @@ class Scheduling:
     def sequence(self) -> SequenceOp:
         """The primitives that were applied, in order."""
         return self.record.sequence
+
+    @property
+    def primitives(self) -> list[Operation]:
+        """The recorded primitives, in order, without look-ups."""
+        return [op for op in self.record.instructions if not op.KIND.pure]
+
+    def snapshot(self, count: int | None = None) -> Self:
+        """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it."""
+        return self._replayed(self.sequence, count)
+
+    def with_decisions(self, decisions: Mapping[str, int]) -> Self:
+        """A copy in which knobs are decided otherwise: the same primitives, with other numbers.
+
+        decisions: those that are not named stay. Raises ScheduleError for a knob that there is not, a number that is no
+        candidate, another decision of a knob by which the primitives were chosen, and where a primitive does not fit.
+        """
+        return self._replayed(decided(self.sequence, decisions))
+
+    def _replayed(self, sequence: SequenceOp, count: int | None = None) -> Self:
+        made = type(self).__new__(type(self))
+        Scheduling.__init__(made, self._origin)
+        replay(made, sequence, count)
+        return made
+
+    def knob(self, name: str, candidates: Sequence[int], decision: int) -> int:
+        """A number for primitives that might be another of the candidates: `split(i, [None, s.knob("rows", ..)])`.
+
+        It is recorded; see `with_decisions`. `*`, `+`, `-`, `//` and `te.schedule.least` make others of it; a schedule
+        that looks at it, as `if` does, is one for this decision alone. Raises ScheduleError for a name that a knob has
+        already, and for a decision that is no candidate.
+        """
+        check_knob(self.sequence, name, candidates, decision)
+        return self.record.knob(KnobOp(name, candidates, decision), self.sequence.location)
 
     def _apply(
         self,

@@ -20,10 +20,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.format import name_hint
-from ...dialects.schedule import SequenceOp
+from ...dialects.schedule import ArithOp, KnobOp, SequenceOp
 from ...dialects.schedule.blocks import HANDLES, INSTRUCTIONS, Instruction
+from ...dialects.schedule.inputs import Input
 from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
+from ..schedule.choices import Choice, plain, repeated
 from ..schedule.issued import issued
 from .state import Handle
 
@@ -85,7 +87,8 @@ class BlockRecord:
         location: LocationAttr,
     ) -> None:
         """Record that a primitive was applied to `inputs` and gave `outputs`."""
-        items = [self.values[item] if isinstance(item, Handle) else attribute_of(item) for item in inputs]
+        with self._builder.located(location):
+            items = [self._input(item) for item in inputs]
         types = [HANDLES[handle.kind] for handle in outputs]
         op = INSTRUCTIONS[name].make(items, {key: attribute_of(value) for key, value in attrs.items()}, types)
         if self.lines is not None:
@@ -96,13 +99,28 @@ class BlockRecord:
             value.name_hint = name_hint(hint)
             self.values[handle] = value
 
+    def _input(self, item: object) -> Input:
+        """A handle's value, or one that follows from knobs; a constant for all else."""
+        if isinstance(item, Handle):
+            return self.values[item]
+        if isinstance(item, Choice):
+            value = item.value(self._builder, self.sequence)
+            return attribute_of(plain(item)) if value is None else value
+        return attribute_of(item)
+
+    def knob(self, op: KnobOp, location: LocationAttr) -> Choice:
+        """Record a choice, and return its number for primitives."""
+        with self._builder.located(location):
+            self._builder.add(op)
+        return Choice.of(op.value, op.decision.value.data)
+
     @property
     def instructions(self) -> list[Instruction]:
         """The recorded instructions, in order."""
         return [op for op in self.sequence.block.ops if isinstance(op, Instruction)]
 
 
-def arguments_of(op: Instruction, handles: Mapping[SSAValue, Handle]) -> tuple[list[Any], dict[str, Any]]:
+def arguments_of(op: Instruction, handles: Mapping[SSAValue, Handle | Choice]) -> tuple[list[Any], dict[str, Any]]:
     """The positional and keyword arguments with which a schedule's method of the op's name repeats it."""
     items = [handles[item] if isinstance(item, SSAValue) else constant_in(item) for item in op.inputs]
     positional: list[Any] = []
@@ -122,18 +140,30 @@ def replay(schedule: Any, sequence: SequenceOp, count: int | None = None) -> Non
 
     Raises ScheduleError for one that does not fit.
     """
-    handles: dict[SSAValue, Handle] = {}
+    handles: dict[SSAValue, Handle | Choice] = {}
     done = 0
     for op in sequence.block.ops:
-        if not isinstance(op, Instruction):
-            raise ScheduleError(f"schedule.sequence: expected primitives on blocks, got {op.name}")
-        if not op.KIND.pure:
-            if done == count:
-                return
-            done += 1
-        positional, keywords = arguments_of(op, handles)
-        result = getattr(schedule, op.KIND.name)(*positional, **keywords)
-        results = [] if result is None else cast("list[Handle]", result if isinstance(result, list) else [result])
-        if len(results) != len(op.outputs):
-            raise ScheduleError(f"{op.KIND.name}: expected {len(op.outputs)} results, got {len(results)}")
-        handles.update(zip(op.outputs, results, strict=True))
+        match op:
+            case KnobOp():
+                copy = op.clone()
+                handles[op.value] = schedule.record.knob(copy, op.location)
+            case ArithOp():
+                handles[op.value] = repeated(op, cast("dict[SSAValue, Choice]", handles))
+            case Instruction():
+                if not op.KIND.pure:
+                    if done == count:
+                        return
+                    done += 1
+                _repeat(schedule, op, handles)
+            case _:
+                raise ScheduleError(f"schedule.sequence: expected primitives on blocks, got {op.name}")
+
+
+def _repeat(schedule: Any, op: Instruction, handles: dict[SSAValue, Handle | Choice]) -> None:
+    """Do what one primitive says, and take up the handles that it gives."""
+    positional, keywords = arguments_of(op, handles)
+    result = getattr(schedule, op.KIND.name)(*positional, **keywords)
+    results = [] if result is None else cast("list[Handle]", result if isinstance(result, list) else [result])
+    if len(results) != len(op.outputs):
+        raise ScheduleError(f"{op.KIND.name}: expected {len(op.outputs)} results, got {len(results)}")
+    handles.update(zip(op.outputs, results, strict=True))

@@ -19,29 +19,18 @@ from xdsl.ir import Operation
 from ...dialects.tir import BlockOp, PrimFuncOp
 from ...support.doors import doors
 from ...support.errors import ScheduleError
+from ..schedule.choices import Choice, plain
 from . import caches, inline, loops, parts, placement, reductions
-from .base import BlockLike, Factor, Scheduling, number
-from .record import attribute_of, replay
+from .base import BlockLike, Factor, Scheduling
+from .record import attribute_of
 from .reindex import reindex
 from .rfactor import rfactor
-from .state import BlockRV, ExprRV, LoopRV, refuse
+from .state import BlockRV, LoopRV, refuse
 
 
 @doors(ScheduleError, inherited=True)
 class BlockSchedule(Scheduling):
     """A schedule of kernels; `module` is copied."""
-
-    def snapshot(self, count: int | None = None) -> BlockSchedule:
-        """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it."""
-        made = type(self).__new__(type(self))
-        Scheduling.__init__(made, self._origin)
-        replay(made, self.sequence, count)
-        return made
-
-    @property
-    def primitives(self) -> list[Operation]:
-        """The recorded primitives, in order, without look-ups."""
-        return [op for op in self.record.instructions if not op.KIND.pure]
 
     def split(
         self,
@@ -58,7 +47,7 @@ class BlockSchedule(Scheduling):
         if disable_predication:
             raise ScheduleError("split: expected a condition on what exceeds the extent, got disable_predication")
         op = self.state.loop("split", loop)
-        numbers = [number(factor) for factor in factors]
+        numbers = [None if factor is None else plain(factor) for factor in factors]
         attrs = {"preserve_unit_iters": preserve_unit_iters}
         inputs = [loop, *factors]
         return self._apply("split", inputs, attrs, lambda: loops.split(self.state, op, numbers), op)
@@ -84,7 +73,7 @@ class BlockSchedule(Scheduling):
         Raises ScheduleError for factors of no sum below the extent.
         """
         op = self.state.loop("loop_partition", loop)
-        numbers = [number(factor) for factor in factors]
+        numbers = [None if factor is None else plain(factor) for factor in factors]
         attrs = {"preserve_unit_iters": preserve_unit_iters}
         inputs = [loop, *factors]
         return self._apply("loop_partition", inputs, attrs, lambda: parts.loop_partition(self.state, op, numbers), op)
@@ -139,7 +128,7 @@ class BlockSchedule(Scheduling):
     def annotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: Any) -> None:
         """Give a block or loop a note: a number, a text, or a list of them."""
         handle, op = self._target("annotate", block_or_loop)
-        value = attribute_of(int(ann_val) if isinstance(ann_val, ExprRV) else ann_val)
+        value = attribute_of(plain(ann_val) if isinstance(ann_val, Choice) else ann_val)
 
         def run() -> list[Operation]:
             loops.annotate(op, ann_key, value)

@@ -55,7 +55,7 @@ def name_of(op: Operation) -> str:
 
 
 class Handle:
-    """A block, a loop or a number of a schedule, whatever primitives do around it."""
+    """A block or a loop of a schedule, whatever primitives do around it."""
 
     kind = "handle"
 
@@ -73,21 +73,6 @@ class LoopRV(Handle):
     """A loop of a schedule."""
 
     kind = "loop"
-
-
-class ExprRV(Handle):
-    """A number that was sampled."""
-
-    kind = "number"
-
-    def __init__(self, value: int):
-        self.value = value
-
-    def __index__(self) -> int:
-        return self.value
-
-    def __int__(self) -> int:
-        return self.value
 
 
 class State:

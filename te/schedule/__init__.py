@@ -18,6 +18,7 @@ _HOMES = {
     "Split": (".itervar", "Split"),
     "Stage": (".stage", "Stage"),
     "create_schedule": (".create", "create_schedule"),
+    "least": (".choices", "least"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import SupportsIndex, SupportsInt, cast, get_args
+from typing import SupportsInt, cast, get_args
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
@@ -18,8 +18,10 @@ from ...dialects import te
 from ...support.errors import ScheduleError
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
+from .choices import Choice, least, plain
 from .intrin_parameters import OpenIntrin
 from .itervar import TYPES, Fuse, IterVar, Kind, Singleton, Sort, Split, Tail, ThreadAxis, Transform
+from .leaves import LeafIterVars
 from .opaque import Producer
 from .record import Record
 from .script_loops import ScriptLoops
@@ -57,28 +59,6 @@ def _fusible(axis: IterVar, other: IterVar) -> bool:
     return _plain(other) and (axis.sort == other.sort or {axis.sort, other.sort} == {"data", "reduce"})
 
 
-class LeafIterVars(list[IterVar]):
-    """The loops of a stage. An axis of the te operation counts as the loop that it is."""
-
-    def __init__(self, stage: LoopPrimitives):
-        super().__init__(stage.leaf)
-        self.stage = stage
-
-    def _loop(self, axis: object) -> object:
-        position = self.stage.record.table.place_of(axis) if isinstance(axis, Axis) else None
-        if position is None or position[0] is not self.stage:
-            return axis
-        roots = [*self.stage.axes, *self.stage.reduce_axes]
-        return roots[position[1]] if position[1] < len(roots) else axis
-
-    def __contains__(self, axis: object) -> bool:
-        return super().__contains__(self._loop(axis))
-
-    def index(self, axis: object, *bounds: SupportsIndex) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The position of a loop; raises ValueError for what is none."""
-        return super().index(cast(IterVar, self._loop(axis)), *bounds)
-
-
 class LoopPrimitives(StageState):
     """A stage's loops."""
 
@@ -112,10 +92,12 @@ class LoopPrimitives(StageState):
     @property
     def leaf_iter_vars(self) -> LeafIterVars:
         """The loops, outermost first."""
-        return LeafIterVars(self)
+        return LeafIterVars(self, self.record.table)
 
     def integer(self, primitive: str, what: str, value: object) -> int:
         """An argument as an int, which numpy's are too; fails for other kinds of values, and for bools."""
+        if isinstance(value, Choice):
+            return value
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             return int(cast(SupportsInt, value))
         self.fail(primitive, f"expected an int as {what}, got {value!r}")
@@ -179,9 +161,10 @@ class LoopPrimitives(StageState):
         if (factor is None) == (nparts is None):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
         what, number = ("nparts", nparts) if factor is None else ("factor", factor)
-        if (wanted := self.integer("split", f"the {what}", number)) < 1:
-            self.fail("split", f"expected a positive {what}, got {wanted}")
-        factor, nparts = (None, wanted) if factor is None else (wanted, None)
+        wanted = self.integer("split", f"the {what}", number)
+        if (count := plain(wanted)) < 1:
+            self.fail("split", f"expected a positive {what}, got {count}")
+        factor, nparts = (None, count) if factor is None else (count, None)
         if tail not in (None, *get_args(Tail)):
             self.fail("split", f"expected the tail {', '.join(get_args(Tail))}, got {tail}")
         if tail == "round_up" and axis.reduce:
@@ -192,11 +175,12 @@ class LoopPrimitives(StageState):
         outer = IterVar(f"{axis.name}.outer", counts[0], axis.sort)
         inner = IterVar(f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
-        self.relations.append(
-            Split(axis, outer, inner, cast(int, counts[1]) if factor is not None else 0, nparts, tail)
-        )
-        handle, inside = self.handle(axis), cast(int, counts[1])
-        split = ops.SplitOp(handle, inside) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
+        within = cast(int, counts[1]) if factor is not None else 0
+        self.relations.append(Split(axis, outer, inner, within, nparts, tail))
+        if factor is not None and count != counts[1]:
+            wanted = least(wanted, cast(int, counts[1]))
+        handle, recorded = self.handle(axis), self.record.number(wanted, self)
+        split = ops.SplitOp(handle, recorded) if factor is not None else ops.SplitByNPartsOp(handle, recorded)
         if tail is not None:
             split.attributes["tail"] = StringAttr(tail)
         if tail == "cut":
@@ -317,7 +301,7 @@ class LoopPrimitives(StageState):
         x, y = self.axis_of(x), self.axis_of(y)
         for axis, factor in ((x, x_factor), (y, y_factor)):
             self._serial("split", axis)
-            if self.integer("split", "the factor", factor) < 1:
+            if plain(self.integer("split", "the factor", factor)) < 1:
                 self.fail("split", f"expected a positive factor, got {factor}")
         if x is y:
             self.fail("tile", f"expected two axes, got {x.name} twice")
@@ -470,14 +454,17 @@ class LoopPrimitives(StageState):
             self.fail("pragma", f"expected the name of a pragma, got {key!r}")
         if key.startswith("import_"):
             self.fail("pragma", f"expected code as te or tir, as nothing links other code, got '{key}'")
+        source = self.record.number(value, self) if isinstance(value, Choice) else None
         if isinstance(value, int | np.integer | str):
-            value = StringAttr(value) if isinstance(value, str) else IntegerAttr(int(value), i64)
+            number = plain(value) if isinstance(value, Choice) else value
+            value = StringAttr(value) if isinstance(value, str) else IntegerAttr(int(number), i64)
         elif value is not None and not isinstance(value, Attribute):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("pragma", f"expected an int, a text or an attribute as the value, got {value!r}")
         axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
         if self.script is not None:
             self.script.mark(axis, axis.kind)
-        self.record.add(ops.PragmaOp(self.handle(axis), key, value), self)
+        source = source if isinstance(source, SSAValue) else value
+        self.record.add(ops.PragmaOp(self.handle(axis), key, source), self)
 
     def prefetch(self, tensor: Key, axis: IterVar | Axis, offset: int) -> None:
         """`for i` -> `for i attributes {prefetch = [["A", offset]]}`: fetch what iteration i + offset reads.

@@ -12,6 +12,7 @@ from xdsl.irdl import IRDLOperation
 from ...dialects import schedule as ops
 from ...dialects.format import name_hint
 from ...provenance.builder import LocatedBuilder
+from .choices import Choice, plain
 from .issued import issued
 from .itervar import IterVar, ThreadAxis
 from .stage_state import GroupState, StageState
@@ -64,13 +65,25 @@ class Record:
         decision: int,
         location: LocationAttr,
         before: Operation | None = None,
-    ) -> None:
-        """Record a choice, on which later primitives may depend; before another op, or else at the end."""
+        *,
+        fixed: bool = False,
+    ) -> Choice:
+        """Record a choice, and return its number for primitives; before another op, or else at the end.
+
+        fixed: whether the primitives themselves are chosen by it.
+        """
         with self._builder.located(location):
-            op = self._builder.add(ops.KnobOp(name, candidates, decision))
+            op = self._builder.add(ops.KnobOp(name, candidates, decision, decision if fixed else None))
         if before is not None:
             op.detach()
             self.sequence.block.insert_op_before(op, before)
+        return Choice.of(op.value, decision)
+
+    def number(self, number: int, stage: StageState) -> int | SSAValue:
+        """The value of a number that follows from knobs of this schedule; of another one the number."""
+        with self._builder.located(stage.location):
+            value = number.value(self._builder, self.sequence) if isinstance(number, Choice) else None
+        return plain(number) if value is None else value
 
     def stage(self, stage: StageState) -> SSAValue:
         """Return the value of a stage."""

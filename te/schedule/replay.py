@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects import schedule as ops
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
+from .choices import Choice, repeated
 from .group import Group
 from .itervar import IterVar, Tail, ThreadAxis
 from .primitives import SchedulePrimitives
@@ -74,11 +75,15 @@ class _Replay:
         self.arguments: dict[SSAValue, SSAValue] = {}
         self.threads: dict[SSAValue, ThreadAxis] = {}
         self.groups: dict[SSAValue, Group] = {}
+        self.numbers: dict[SSAValue, Choice] = {}
         self.hosts: dict[IterVar, Stage] = {}
         """The stage of each axis."""
 
     def _host(self, axis: SSAValue) -> Stage:
         return self.hosts[self.axes[axis]]
+
+    def _number(self, count: int | SSAValue) -> int:
+        return self.numbers[count] if isinstance(count, SSAValue) else count
 
     def _name(self, stage: Stage, handles: Sequence[SSAValue], axes: Sequence[IterVar]) -> None:
         """Bind handles to axes of a stage, as many as both have."""
@@ -100,7 +105,7 @@ class _Replay:
 
     def apply(self, op: Operation) -> None:
         """Do what one op says, or take up the names that it gives."""
-        schedule, stages, axes = self.schedule, self.stages, self.axes
+        schedule, stages, axes, numbers = self.schedule, self.stages, self.axes, self.numbers
         match op:
             case ops.StageOp():
                 stages[op.stage] = schedule[op.label.data]
@@ -113,7 +118,12 @@ class _Replay:
                 extent = op.extent.value.data if op.extent is not None else None
                 self.threads[op.thread] = ThreadAxis(op.tag.data, extent, op.thread.name_hint or "")
             case ops.KnobOp():
-                schedule.record.knob(op.knob.data, op.values, op.decision.value.data, op.location)
+                decision = op.decision.value.data
+                numbers[op.value] = schedule.record.knob(
+                    op.knob.data, op.values, decision, op.location, fixed=op.is_fixed
+                )
+            case ops.ArithOp():
+                numbers[op.value] = repeated(op, numbers)
             case ops.AxesOp():
                 stage = stages[op.stage]
                 roots = [*stage.axes, *stage.reduce_axes]
@@ -124,9 +134,9 @@ class _Replay:
                 self._name(stage, op.axes, roots)
             case ops.SplitOp():
                 host = self._host(op.axis)
-                self._name(host, op.results, host.split(axes[op.axis], op.factor.value.data, tail=_tail(op)))
+                self._name(host, op.results, host.split(axes[op.axis], self._number(op.count), tail=_tail(op)))
             case ops.SplitByNPartsOp():
-                host, nparts = self._host(op.axis), op.nparts.value.data
+                host, nparts = self._host(op.axis), self._number(op.count)
                 self._name(host, op.results, host.split(axes[op.axis], nparts=nparts, tail=_tail(op)))
             case ops.FuseOp():
                 host = self._host(op.outer)
@@ -150,7 +160,8 @@ class _Replay:
             case ops.TensorComputeOp():
                 stages[op.stage].tensor_compute(self._intrinsic(op), op.outer.value.data)
             case ops.PragmaOp():
-                self._host(op.axis).pragma(axes[op.axis], op.key.data, op.value)
+                value = op.value if op.number is None else numbers[op.number]
+                self._host(op.axis).pragma(axes[op.axis], op.key.data, value)
             case ops.PrefetchOp():
                 self._host(op.axis).prefetch(self._tensor(op.tensor), axes[op.axis], op.offset.value.data)
             case _:

@@ -10,7 +10,7 @@ first k primitives applied, made by replaying them. A primitive that fails chang
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -18,6 +18,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from ...dialects import schedule as ops
 from ...dialects import te
+from ...dialects.schedule.knob import check_knob
 from ...support.context import PassContext
 from ...support.doors import doors
 from ...support.errors import ScheduleError
@@ -105,6 +106,16 @@ class Schedule(SchedulePrimitives):
         module.location = self.func.location
         return module
 
+    def knob(self, name: str, candidates: Sequence[int], decision: int) -> int:
+        """A number for primitives that might be another of the candidates: `split(i, s.knob("rows", (4, 6, 8), 8))`.
+
+        It is recorded; see `with_decisions`. `*`, `+`, `-`, `//` and `te.schedule.least` make others of it; a schedule
+        that looks at it, as `if` does, is one for this decision alone. Raises ScheduleError for a name that a knob has
+        already, and for a decision that is no candidate.
+        """
+        check_knob(self.sequence, name, candidates, decision)
+        return self.record.knob(name, candidates, decision, self.func.location)
+
     @property
     def primitives(self) -> list[ops.Primitive]:
         """The recorded primitives, in order."""
@@ -120,7 +131,18 @@ class Schedule(SchedulePrimitives):
 
     def snapshot(self, count: int | None = None) -> Schedule:
         """The schedule after the first `count` recorded primitives, 0 for none of them; a copy without it."""
-        schedule = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
+        return self._replayed(self.sequence, count)
+
+    def with_decisions(self, decisions: Mapping[str, int]) -> Schedule:
+        """A copy in which knobs are decided otherwise: the same primitives, with other numbers.
+
+        decisions: those that are not named stay. Raises ScheduleError for a knob that there is not, a number that is no
+        candidate, and another decision of a knob by which the primitives were chosen.
+        """
+        return self._replayed(ops.decided(self.sequence, decisions))
+
+    def _replayed(self, sequence: ops.SequenceOp, count: int | None = None) -> Schedule:
+        schedule = replay(self._origin.clone(), sequence, count, self.intrinsics)
         schedule.open = self.open
         by_origin = {stage.origin: stage for stage in schedule.stages}
         schedule.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}

@@ -48,13 +48,20 @@ def test_other_decisions_make_another_schedule():
     default = schedule_function(product(), WIDEST)
     other = schedule_function(product(), WIDEST, decisions={"rows": 2, "vectors": 1})
     assert knobs(other)["rows"][1] == 2
-    assert "factor 2" in str(other.sequence)
+    assert "factor %rows" in str(other.sequence)
     assert str(lower_schedule(other)) != str(lower_schedule(default))
 
 
 def test_a_replayed_schedule_keeps_them():
     schedule = schedule_function(product(), WIDEST, decisions={"rows": 2})
     assert knobs(schedule.copy()) == knobs(schedule)
+
+
+def test_a_decision_that_the_primitives_were_chosen_by_stays():
+    schedule = schedule_function(product(), WIDEST)
+    rows = knobs(schedule)["rows"][1]
+    with pytest.raises(ScheduleError, match=f"knob 'rows': expected the decision {rows}, by which the primitives"):
+        schedule.with_decisions({"rows": rows - 1})
 
 
 @pytest.mark.parametrize(
@@ -128,6 +135,9 @@ def test_a_strategy_from_outside_has_knobs():
 
     try:
         assert [knob.name for knob in space_of(product(), WIDEST).knobs] == ["block"]
-        assert "factor 8" in str(schedule_function(product(), WIDEST, decisions={"block": 8}).sequence)
+        other = schedule_function(product(), WIDEST, decisions={"block": 8})
+        assert "factor %block" in str(other.sequence)
+        assert "for i.inner in 8" in str(other)
+        assert str(schedule_function(product(), WIDEST).with_decisions({"block": 8})) == str(other)
     finally:
         unregister_schedule("two_knobs")

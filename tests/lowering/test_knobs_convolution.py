@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from fenced_kernels import run_kernel
+from knob_values import check_free_knobs
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
@@ -158,6 +159,12 @@ def test_all_points_compute_the_same(name: str):
     for decisions in sample(kernel, Target.native().hardware, 6):
         result = output(kernel, operands, decisions)
         np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-4, err_msg=str(decisions))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_other_decisions_in_the_text_are_other_schedules(name: str):
+    free, _ = check_free_knobs(lambda: lower_function(KERNELS[name].func), Machine.x86(512))
+    assert free or name == "pool"
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from knob_values import check_free_knobs
 from numpy.typing import NDArray
 
 from whence.dialects.relay.core import FuncOp
@@ -119,6 +120,12 @@ def test_points_are_right(name: str, make_net: Any, run_schedule: Any):
         result = np.zeros_like(wanted)
         run_schedule(schedule_function(lower_function(func), HOST, decisions=decisions), *inputs, result)
         np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5, err_msg=f"{name} {decisions}")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_decisions_in_the_text_are_other_schedules(name: str, make_net: Any):
+    build, shapes, _ = CASES[name]
+    check_free_knobs(lambda: lower_function(function(make_net, build, arrays(shapes))), WIDEST)
 
 
 @pytest.mark.parametrize("machine", [Machine.x86(128), Machine.x86(256)], ids=lambda machine: str(machine.vector_bits))

@@ -85,8 +85,8 @@ def test_knobs_are_those_of_the_compiler(task: Any):
     config = space.get(space.index_of({"columns": 20, "steps": 1}))
     schedule, _ = task.instantiate(config)
     text = [line.strip() for line in str(schedule.sequence).splitlines() if "knob" in line]
-    assert 'schedule.knob "columns" in [4, 20] {decision = 20}' in text
-    assert 'schedule.knob "steps" in [1, 2, 4] {decision = 1}' in text
+    assert '%columns = schedule.knob "columns" in [4, 20] {decision = 20, made_for = 20}' in text
+    assert '%steps = schedule.knob "steps" in [1, 2, 4] {decision = 1, made_for = 1}' in text
     assert schedule.snapshot().sequence.is_structurally_equivalent(schedule.sequence)
 
 

@@ -118,6 +118,8 @@ class Scheduling:
     def knob(self, name: str, candidates: Iterable[int], default: int, legal: Legal | None = None) -> int:
         """A number that could be another: what is decided, else `default`. It is recorded in the schedule.
 
+        Primitives that it is given record where it comes from, also through `*`, `+`, `-`, `//` and `least`: they are
+        the same for another decision. A schedule that looks at the number, as `if` does, is one for this decision.
         candidates: the numbers that it may be; legal: whether it goes with what was asked for before, a function of the
         numbers by name that takes arrays as it takes numbers (`&`, not `and`). Where there is one candidate only, that
         is no choice, and none is recorded.
@@ -129,8 +131,7 @@ class Scheduling:
             self.knobs.fix(name, default)
             return default
         knob, decision = self.knobs.ask(name, numbers, default, legal)
-        self.schedule.record.knob(knob.name, knob.candidates, decision, self._location)
-        return decision
+        return self.schedule.record.knob(knob.name, knob.candidates, decision, self._location)
 
     def cost(self, formula: Formula) -> None:
         """State what the schedule of a stage costs, as a function of the numbers of the knobs asked for so far.

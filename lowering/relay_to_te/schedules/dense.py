@@ -20,6 +20,7 @@ from ....dialects.tir import element_bytes
 from ....dialects.tir.tiles import WORDS
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
+from ....te.schedule.choices import looked_at
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
@@ -273,7 +274,8 @@ def _register_tile(work: Scheduling, rows: int, panel: int, whole: bool) -> tupl
     """The rows and the vectors of the register tile, of `rows` and of the vectors of a panel."""
     height, vectors = product_tile(rows, panel, work.machine, whole)
     heights = range(1, min(rows, work.machine.accumulators) + 1)
-    vectors = work.knob("vectors", product_widths(panel, whole), vectors)
+    # How loops are ordered and shared follows from whether tiles fit into rows and columns.
+    vectors = looked_at(work.knob("vectors", product_widths(panel, whole), vectors))
     height = work.knob("rows", heights, height, lambda at: product_fits(at["rows"], at["vectors"], work.machine))
     return height, vectors
 

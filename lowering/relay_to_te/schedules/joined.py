@@ -15,6 +15,7 @@ from ....dialects.sizes import proves, same_shape
 from ....dialects.sizes.kernel import known, nominal
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.bounds import Reading
+from ....te.schedule.choices import looked_at
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
@@ -98,7 +99,7 @@ def schedule_joined(work: Scheduling, stage: Stage, joined: IterVar) -> None:
     fused, rests = 0, not inside
     while fused < len(inside) and passes(free[: len(free) - fused]) >= _ROWS * passes(inside[-1 - fused :][:1]):
         fused += 1
-    for _ in range(work.knob("fused", range(len(inside) + 1) if large else (), fused)):
+    for _ in range(looked_at(work.knob("fused", range(len(inside) + 1) if large else (), fused))):
         free.remove(inside[-1])
         last = stage.fuse(inside.pop(), last)
     lanes = work.lanes(stage)
@@ -106,7 +107,7 @@ def schedule_joined(work: Scheduling, stage: Stage, joined: IterVar) -> None:
         vectors = last.extent // lanes
         shares = [count for count in range(1, min(vectors, 4 * _SHARES) + 1) if vectors % count == 0]
         count = work.knob("shares", shares if rests and large else (), largest_divisor(vectors, _SHARES))
-        share, last = stage.split(last, vectors // count * lanes)
+        share, last = stage.split(last, vectors // looked_at(count) * lanes)
         free.append(share)
     rows = [*free, joined] if passes(free) >= _ROWS else [joined, *free]
     stage.reorder(*rows, last)

@@ -5,9 +5,9 @@
 // Another schedule by other decisions, in the functions that have these knobs; each choice is at its layer.
 
 // CHECK:      schedule.sequence @product
-// CHECK:        schedule.knob "vectors" in [1, 2] {decision = 1} loc("fc")
-// CHECK-NEXT:   schedule.knob "rows" in [{{.*}}] {decision = 3} loc("fc")
-// CHECK:        schedule.split %{{.*}} factor 3 loc("fc")
+// CHECK:        %vectors = schedule.knob "vectors" in [1, 2] {decision = 1, made_for = 1} loc("fc")
+// CHECK-NEXT:   %rows = schedule.knob "rows" in [{{.*}}] {decision = 3, made_for = 3} loc("fc")
+// CHECK:        schedule.split %{{.*}} factor %rows loc("fc")
 // CHECK:      schedule.sequence @plain
 // CHECK-NOT:    schedule.knob "rows"
 // FAR:     knob 'rows': expected one of [1, 2, 3, {{.*}}], got 300

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
+from whence.dialects.schedule import SequenceOp
 from whence.relay.module import IRModule
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
@@ -48,13 +49,10 @@ class Schedule(BlockSchedule):
 
     def copy(self) -> Schedule:
         """Return an independent copy of the schedule, with the same record."""
-        made = self.snapshot()
-        assert isinstance(made, Schedule)
-        return made
+        return self.snapshot()
 
-    def snapshot(self, count: int | None = None) -> Any:
-        """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it."""
-        made = super().snapshot(count)
+    def _replayed(self, sequence: SequenceOp, count: int | None = None) -> Self:
+        made = super()._replayed(sequence, count)
         made.__dict__["_given"] = self._given
         return made
 

@@ -7,10 +7,11 @@ from typing import Any
 from whence.support.errors import ScheduleError as ScheduleError
 from whence.support.rooms import homes_in, name_in
 from whence.te.blocks.state import BlockRV as BlockRV
-from whence.te.blocks.state import ExprRV as ExprRV
 from whence.te.blocks.state import LoopRV as LoopRV
+from whence.te.schedule.choices import Choice
 
 SBlockRV = BlockRV
+ExprRV = Choice
 
 
 def __getattr__(name: str) -> Any:

@@ -217,7 +217,7 @@ schedule.sequence @f {
 
 // -----
 
-// CHECK: schedule.knob: expected increasing candidates, got [4, 4]
+// CHECK: schedule.knob: expected different candidates, got [4, 4]
 schedule.sequence @f {
   schedule.knob "rows" in [4, 4] {decision = 4}
 }
@@ -229,3 +229,43 @@ schedule.sequence @f {
   schedule.knob "rows" in [4, 6] {decision = 4}
   schedule.knob "rows" in [4, 8] {decision = 8}
 }
+
+// -----
+
+// CHECK: schedule.knob: expected the decision 6, by which the primitives below were chosen, got 4
+schedule.sequence @f {
+  schedule.knob "rows" in [4, 6] {decision = 4, made_for = 6}
+}
+
+// -----
+
+// CHECK: schedule.arith: expected arithmetic among product, quotient, parts, sum, min, max, got shift
+schedule.sequence @f {
+  %rows = schedule.knob "rows" in [4, 6] {decision = 4}
+  %0 = schedule.arith shift(%rows, 1)
+}
+
+// -----
+
+// CHECK: schedule.arith: expected two numbers, got 1
+schedule.sequence @f {
+  %rows = schedule.knob "rows" in [4, 6] {decision = 4}
+  %0 = schedule.arith min(%rows)
+}
+
+// -----
+
+// CHECK: schedule.arith: expected numbers, got "a"
+schedule.sequence @f {
+  %rows = schedule.knob "rows" in [4, 6] {decision = 4}
+  %0 = schedule.arith min(%rows, "a")
+}
+
+// -----
+
+// CHECK: schedule.split: expected a factor, as a constant or of a knob, got none
+"schedule.sequence"() <{target = @f}> ({
+  %a = "schedule.stage"() <{label = "a"}> : () -> !schedule.stage_handle
+  %i = "schedule.axes"(%a) : (!schedule.stage_handle) -> !schedule.axis
+  %o, %n = "schedule.split"(%i) : (!schedule.axis) -> (!schedule.axis, !schedule.axis)
+}) : () -> ()

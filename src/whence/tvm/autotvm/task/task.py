@@ -159,7 +159,7 @@ def _record(schedule: Schedule, config: Config) -> None:
         if config[name] in space.entities:
             numbers = space.numbers
             decision = numbers[space.entities.index(config[name])]
-            schedule.record.knob(name, sorted(numbers), decision, schedule.func.location, first)
+            schedule.record.knob(name, sorted(numbers), decision, schedule.func.location, first, fixed=True)
 
 
 def workload_key(value: Any) -> Any:
