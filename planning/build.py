@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, b
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ..dialects.relay.call_tir import calls_of
 from ..dialects.relay.convolution import Conv2D
 from ..dialects.relay.core import CallOp, FuncOp
 from ..dialects.relay.operator import Operator, element_of
@@ -101,6 +102,7 @@ def build(
         give_state(module, main, seed)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         _check_sizes(module)
+        _note_patterns(module)
         shared = _partition_passes(external, opt_level)
         if pipeline is not None:
             shared, passes = _split(pipeline)
@@ -203,6 +205,14 @@ def _check_sizes(module: ModuleOp) -> None:
         if isinstance(op, Operator):
             required += [(size, op.location) for size in op.check_sizes()]
     set_required(main, required)
+
+
+def _note_patterns(module: ModuleOp) -> None:
+    """Note how kernels that somebody wrote may fuse."""
+    if any(calls_of(module)):
+        from ..lowering.tir_to_te.fusion import note_patterns
+
+        note_patterns(module)
 
 
 def _has_parts(module: ModuleOp) -> bool:

@@ -9,6 +9,7 @@ from . import activation as activation
 from . import annotation as annotation
 from . import bitpacking as bitpacking
 from . import bits as bits
+from . import call_tir as call_tir
 from . import collapse as collapse
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
@@ -54,6 +55,7 @@ from . import window_indices as window_indices
 from . import windows as windows
 from . import winograd as winograd
 from .binding import IfOp, LetOp
+from .call_tir import KernelAttr
 from .canonicalization import canonicalize_operators
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
@@ -103,7 +105,7 @@ _OPERATIONS: list[type[Operation]] = [
 Relay = Dialect(
     "relay",
     _OPERATIONS,
-    [PoolAttr, PythonFunctionAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
+    [PoolAttr, KernelAttr, PythonFunctionAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
 
 canonicalize_operators(*OPERATORS, *DYNAMIC)

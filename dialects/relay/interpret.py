@@ -5,17 +5,19 @@ Nothing is translated or compiled: an operator is what `evaluate` says, every ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...provenance.diagnostics import fail, message
 from ...runtime.interpreting.flow import Adt, Reference
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .binding import Flavour, IfOp, LetOp
+from .call_tir import CallTirOp
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import ConstructOp, ConstructorPattern, MatchOp, TuplePattern, VarPattern
 from .evaluation import evaluate
@@ -25,6 +27,8 @@ from .references import RefCreateOp, RefReadOp, RefWriteOp
 from .tuples import TupleGetItemOp, TupleOp
 from .types import signature_of, tuple_type
 from .values import Edge
+
+RunKernel: TypeAlias = Callable[[CallTirOp, Sequence[Array]], Sequence[Array]]
 
 
 class Scope:
@@ -66,12 +70,13 @@ class Activation:
 class Evaluator:
     """Runs the functions of a module.
 
-    max_depth: how many blocks may wait for another.
+    max_depth: how many blocks may wait for another. run_kernel: runs a call of a kernel of tir, which numpy does not.
     """
 
-    def __init__(self, module: ModuleOp, max_depth: int = 200_000):
+    def __init__(self, module: ModuleOp, max_depth: int = 200_000, run_kernel: RunKernel | None = None):
         self.module = module
         self.max_depth = max_depth
+        self.run_kernel = run_kernel
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self.edge = Edge(module, self.call)
 
@@ -135,6 +140,9 @@ class Evaluator:
         """Run an op, or return the activation of the block that computes its results."""
         operands: list[Any] = [scope[value] for value in op.operands]
         match op:
+            case CallTirOp() if self.run_kernel is not None:
+                scope.values |= dict(zip(op.results, self.run_kernel(op, operands), strict=True))
+                return None
             case Operator():
                 scope.values |= dict(zip(op.results, evaluate(op, operands), strict=True))
                 return None

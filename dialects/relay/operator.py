@@ -260,6 +260,14 @@ class Operator(IRDLOperation):
         trait = cls.get_trait(FusionPattern)
         return OpPattern.OPAQUE if trait is None else trait.kind
 
+    def fusion_pattern(self) -> OpPattern:
+        """The fusion pattern of this op."""
+        return self.pattern()
+
+    def reads_tuple(self) -> bool:
+        """Return whether it reads its operands through a tuple in TVM, which fusion sees as a node of its own."""
+        return any(group.variadic for group in self.operand_groups())
+
     def is_pointwise(self) -> bool:
         """Return whether the trait holds here."""
         return self.has_trait(Pointwise)

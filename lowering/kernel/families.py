@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FunctionType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.relay.call_tir import KERNEL
 from ...dialects.relay.core import FuncOp
 from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import NOMINAL, kernel_size
@@ -106,7 +107,8 @@ def _structure(func: FuncOp) -> tuple[Hashable, Extents, Mapping[int, int]] | No
     if not all(map(note, block.args)):
         return None
     for op in block.ops:
-        parts.append((type(op), tuple(places[operand] for operand in op.operands), tuple(op.properties.items())))
+        notes = tuple(op.properties.items()), op.attributes.get(KERNEL)
+        parts.append((type(op), tuple(places[operand] for operand in op.operands), notes))
         if op.regions or not all(map(note, op.results)):
             return None
     return tuple(parts), tuple(extents), outer

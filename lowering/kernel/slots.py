@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from xdsl.dialects.builtin import LocationAttr, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, NoneAttr, StringAttr
 
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.operator import Operator
@@ -30,7 +30,13 @@ def slots_of(location: LocationAttr) -> tuple[int, ...]:
 
 def own_places(location: LocationAttr) -> tuple[str, ...]:
     """The places behind a location inside a kernel that an operator brought along: `mine.mlir:3:5`."""
-    return tuple(leaf_name(leaf) for leaf in leaves(location) if not _is_slot(leaf) and not is_lost(leaf))
+    return tuple(_own(leaf) for leaf in leaves(location) if not _is_slot(leaf) and not is_lost(leaf))
+
+
+def _own(leaf: LocationAttr) -> str:
+    name = leaf_name(leaf)
+    inner = leaf.location if isinstance(leaf, NameLoc) else None
+    return f"{name} ({leaf_name(inner)})" if isinstance(inner, FileLineColLoc) else name
 
 
 def _is_slot(leaf: LocationAttr) -> bool:

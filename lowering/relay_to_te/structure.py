@@ -11,7 +11,7 @@ A kind is stated only where it is sure, from the affine points at which operands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple, TypeGuard
 
@@ -81,10 +81,15 @@ def name_structure(schedule: Schedule) -> Schedule:
     Where a stage has a tag, whoever wrote the stages knows which schedules they have, and none is named. The operands
     of a product are put into the order in which its schedule expects them.
     """
-    if any("tag" in stage.compute.attributes for stage in schedule.computes):
-        return schedule
-    for stage in schedule.computes:
-        compute = stage.compute
+    computes = [stage.compute for stage in schedule.computes]
+    if not any("tag" in compute.attributes for compute in computes):
+        name_computes(computes)
+    return schedule
+
+
+def name_computes(computes: Iterable[ComputeOp]) -> None:
+    """Give computes the tags of their structure."""
+    for compute in computes:
         if (kind := structural_tag(compute)) != "":
             if kind == "dense":
                 _order(compute)
@@ -93,7 +98,6 @@ def name_structure(schedule: Schedule) -> Schedule:
             if kind == NORMALIZED:
                 _keep_terms(compute)
             compute.attributes["tag"] = StringAttr(kind)
-    return schedule
 
 
 def structural_tag(compute: ComputeOp) -> str:

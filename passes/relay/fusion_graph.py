@@ -92,21 +92,17 @@ class FusionGraph:
             return [operator for operator in producers(op) if operator.parent is block]
 
         graph = FusionGraph()
-        kinds: dict[type[Operator], OpPattern] = {}
         index: dict[Operator, int] = {}
         last = block.last_op
         roots = [*(own(last) if last is not None else ()), *(op for op in block.ops if isinstance(op, Operator))]
         for op in post_order(roots, own):
-            if (kind := kinds.get(type(op))) is None:
-                kind = kinds[type(op)] = type(op).pattern()
-            if len(op.results) != 1:
-                kind = OpPattern.OPAQUE
+            kind = op.fusion_pattern() if len(op.results) == 1 else OpPattern.OPAQUE
             external = STOP_FUSION in op.attributes or any(
                 not isinstance(use.operation, Operator) or use.operation.parent is not block
                 for result in op.results
                 for use in result.uses
             )
-            if any(group.variadic for group in op.operand_groups()):
+            if op.reads_tuple():
                 through = graph._add(None, OpPattern.TUPLE, False)
                 for operator in own(op):
                     graph.consumers[index[operator]].append((through, OpPattern.INJECTIVE))

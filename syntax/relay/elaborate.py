@@ -105,6 +105,10 @@ def elaborate(program: Program) -> ModuleOp:
         module.body.block.add_op(op)
     for name, function in program.functions.items():
         _Elaborator(program, module, names, purity, composites).function(name, function)
+    for name, kernel in program.kernels.items():
+        op = kernel.op.clone()
+        op.sym_name = StringAttr(name)
+        module.body.block.add_op(op)
     try:
         module.verify()
     except VerifyException as error:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
+from ...dialects.relay.call_tir import HoldsKernel
 from ...dialects.relay.traits import FusionPattern
 from ...runtime.values.ndarray import shared_view
 from ...support.dtypes import Array
@@ -401,3 +402,5 @@ class Program:
 
     functions: dict[str, Function] = field(default_factory=lambda: dict[str, Function]())
     types: dict[str, TypeData] = field(default_factory=lambda: dict[str, TypeData]())
+    kernels: Mapping[str, HoldsKernel] = field(default_factory=lambda: dict[str, HoldsKernel]())
+    """The kernels that calls name."""

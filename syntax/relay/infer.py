@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
+from ...dialects.relay.call_tir import linked
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
 from ...dialects.relay.traits import Mark
@@ -242,7 +243,8 @@ class Inference:
         try:
             attributes = attributes_of(operator, call.attrs, location)
             groups = operand_types(operator, call.types, [is_absent(a) for a in node.args], location)
-            results = operator.inferred(operator.signature_for(groups, attributes, location))
+            signature = operator.signature_for(groups, attributes, location)
+            results = operator.inferred(linked(signature, self.program.kernels))
         except VerifyException as error:
             raise FrontendError(str(error)) from None
         return tuple_type(results) if operator.gives_tuple(len(results)) else results[0]

@@ -19,6 +19,7 @@ from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, same
 from ...dialects.sizes.types import tensor_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
+from ...provenance.walk import walk as walk_ops
 from ...support.dtypes import fail, is_float, limits
 from ...support.errors import ScheduleError
 from .affine_forms import affine_expr
@@ -215,6 +216,9 @@ class _FunctionEmitter:
         self.values.update(zip(op.outputs, hybrid.outputs, strict=True))
 
     def _prim_func(self, op: PrimFuncCallOp, label: str) -> None:
+        if op.expressions is not None:
+            self._expressions(op, op.expressions)
+            return
         types = [self._type(tensor) for tensor in op.outputs]
         call = te.HybridOp.make(label, [self.values[tensor] for tensor in op.inputs], types, op.func.body.clone())
         call.attributes.update(_attributes(op.tag, op.attrs))
@@ -222,6 +226,24 @@ class _FunctionEmitter:
             inner.location = fuse([self.builder.location, inner.location])
         self.builder.add(call)
         self.values.update(zip(op.outputs, call.outputs, strict=True))
+
+    def _expressions(self, op: PrimFuncCallOp, func: te.FuncOp) -> None:
+        """Add the stages of a function for a kernel."""
+        inner = func.clone()
+        values: dict[SSAValue, SSAValue] = dict(
+            zip(inner.block.args, (self.values[tensor] for tensor in op.inputs), strict=True)
+        )
+        for stage in list(inner.block.ops):
+            stage.detach()
+            if isinstance(stage, te.ReturnOp):
+                self.values.update(zip(op.outputs, (values.get(v, v) for v in stage.operands), strict=True))
+                continue
+            if isinstance(stage, te.ComputeOp):
+                stage.label = StringAttr(self._label(stage.label.data, self.labels))
+            for each in walk_ops(stage):
+                each.location = fuse([self.builder.location, each.location])
+                each.operands = [values.get(value, value) for value in each.operands]
+            self.builder.add(stage)
 
     def _extern(self, op: ExternOp, label: str) -> None:
         types = [self._type(tensor) for tensor in op.outputs]

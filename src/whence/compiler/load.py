@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.compiler.formats import has_signatures, is_model, is_module, read_model
+from whence.dialects.relay.call_tir import hold_kernels
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import Source, model_path
@@ -123,7 +124,9 @@ def open_model(
         for option, value in ("custom_ops", custom_ops), ("fallback", fallback):
             if value is not None:
                 raise PipelineError(f"{option}: expected the file of a framework's model, got a relay module")
-        return Opened(load(path, shapes))
+        module = load(path, shapes)
+        hold_kernels(module)
+        return Opened(module)
     from whence.frontends.importing.custom import CustomOps, Fallback
     from whence.frontends.importing.tensor import Undecided
     from whence.frontends.importing.whole_models import import_model, import_symbolic

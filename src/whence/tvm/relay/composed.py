@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from whence.dialects.sizes import Size, SizeExpr, symbol
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
+from whence.relay.kernel_calls import CALLS
 from whence.relay.picking import PICKING
 from whence.relay.randomness import RANDOM
 from whence.relay.reordered import REORDERED
@@ -331,6 +332,7 @@ COMPOSED: dict[str, Builder] = {
     "nn.dropout_raw": dropout_raw,
     "nn.pad": pad,
 }
+COMPOSED.update(CALLS)
 COMPOSED.update(PICKING)
 COMPOSED.update(REORDERED)
 COMPOSED.update(RANDOM)

@@ -112,13 +112,7 @@ class IRModule:
     def module(self) -> ModuleOp:
         """The ops. Raises FrontendError when expressions are ill-typed."""
         if self._module is None:
-            self._module = elaborate(self.program)
-            from xdsl.dialects.builtin import StringAttr
-
-            for name, kernel in self.kernels.items():
-                op = kernel.op.clone()
-                op.sym_name = StringAttr(name)
-                self._module.body.block.add_op(op)
+            self._module = elaborate(self._linked())
         return self._module
 
     @property
@@ -147,6 +141,11 @@ class IRModule:
     def functions(self) -> dict[GlobalVar, Any]:
         """The functions by the variables that name them."""
         return {self.get_global_var(name): function for name, function in self._named().items()}
+
+    def _linked(self) -> Program:
+        """Return the expressions, with the kernels that they call."""
+        self.program.kernels = self.kernels
+        return self.program
 
     def _named(self) -> dict[str, Any]:
         return {**self.program.functions, **self.kernels}
@@ -192,7 +191,7 @@ class IRModule:
         if name in self.kernels:
             return self.kernels[name]
         function = self.program.functions[name]
-        function.home = partial(infer, self.program)
+        function.home = partial(infer, self._linked())
         return function
 
     def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData | PrimFunc) -> None:

@@ -20,9 +20,15 @@ from whence.syntax.text.diagnostics import DiagnosticContext
 def parse(
     source: str, source_name: str = "from_string", init_module: Any = None, init_meta_table: Any = None
 ) -> IRModule:
-    """Return the module of a text, with its types; raises DiagnosticError with the text's errors."""
+    """Return the module of a text, with its types; raises DiagnosticError with the text's errors.
+
+    init_module: functions, types and kernels that the text may use, and that the result has, too.
+    """
     around = init_module.program if isinstance(init_module, IRModule) else init_module
     module = IRModule.of(relay_text.parse(source, source_name, around, init_meta_table))
+    if isinstance(init_module, IRModule):
+        for name, kernel in init_module.kernels.items():
+            module[name] = kernel
     try:
         module.typed()
     except TextError:

@@ -1,0 +1,45 @@
+"""Calls of kernels of tir from relay, as Relax has them: the module holds the kernel under the name that is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from whence.relay.builders import Builder, TupleWrapper, as_expr
+from whence.support.errors import FrontendError, expectation
+from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
+
+
+def call_tir(gvar: GlobalVar | str, args: Any, out_ty: Any = None) -> Expr | TupleWrapper:
+    """Return the result of a kernel, whose arguments are `args` in order, then the result.
+
+    gvar: the name of the kernel in the module. args: an expression, or several in a list or a tuple. out_ty: a list of
+    as many entries as the kernel has results, if these are several; their types are those of the kernel's arguments.
+    """
+    return _called("call_tir", gvar, args, out_ty, ())
+
+
+def call_tir_inplace(
+    gvar: GlobalVar | str, args: Any, inplace_indices: int | Sequence[int], out_ty: Any = None
+) -> Expr | TupleWrapper:
+    """Return the results of a kernel that writes result k to argument `inplace_indices[k]`; -1: to one of its own.
+
+    The caller's tensor stays as it is: the kernel writes to a copy. Other arguments as `call_tir`.
+    """
+    indices = (inplace_indices,) if isinstance(inplace_indices, int) else tuple(inplace_indices)
+    return _called("call_tir_inplace", gvar, args, indices if len(indices) > 1 else out_ty, indices)
+
+
+def _called(name: str, gvar: GlobalVar | str, args: Any, results: Any, indices: Sequence[int]) -> Expr | TupleWrapper:
+    if not isinstance(gvar, GlobalVar | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise FrontendError(expectation(name, "the name of a kernel of the module", type(gvar).__name__))
+    fields = args if isinstance(args, list | tuple) else args.fields if isinstance(args, Tuple) else [args]
+    attrs: dict[str, Any] = {"callee": gvar.name_hint if isinstance(gvar, GlobalVar) else gvar}
+    if indices:
+        attrs["inplace_indices"] = list(indices)
+    call = Call(Op("call_tir"), [Tuple([as_expr(field) for field in fields])], attrs)
+    several = isinstance(results, list | tuple) and len(results) > 1  # pyright: ignore[reportUnknownArgumentType]
+    return TupleWrapper(call, len(results)) if several else call
+
+
+CALLS: dict[str, Builder] = {"call_tir": call_tir, "call_tir_inplace": call_tir_inplace}
