@@ -26,8 +26,8 @@ def call_tir(op: CallTirOp, data: Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
     expressions = expressions_of(kernel)
     if expressions is not None:
         name_computes(expressions.computes)
-    results = te.extern_primfunc(data, kernel, expressions=expressions)
-    return tuple(results) if isinstance(results, list) else results
+    results: Tensor | list[Tensor] = te.extern_primfunc(data, kernel, expressions=expressions)
+    return results if isinstance(results, Tensor) else tuple(results)
 
 
 def called_kernel(op: CallTirOp) -> PrimFuncOp:

@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects import te
 from ...dialects.relay.call_tir import PATTERN, KernelAttr, calls_of
+from ...dialects.relay.signature import as_tensor
 from ...dialects.relay.traits import OpPattern
 from ...dialects.sizes import same_shape
 from ...dialects.sizes.types import extents_of
@@ -41,8 +42,11 @@ def expressions_of(func: PrimFuncOp) -> te.FuncOp | None:
 def op_pattern(func: PrimFuncOp) -> OpPattern:
     """Return the pattern of a kernel: that of its loops as an operator, opaque where they are not surely one."""
     body = expressions_of(func)
-    stages = [op for op in body.block.ops if isinstance(op, te.ComputeOp)] if body is not None else []
-    if body is None or len(body.return_op.operands) != 1 or not stages:
+    if body is None or len(body.return_op.operands) != 1:
+        return OpPattern.OPAQUE
+    *ops, _ = body.block.ops
+    stages = [op for op in ops if isinstance(op, te.ComputeOp)]
+    if not stages or len(stages) < len(ops):
         return OpPattern.OPAQUE
     reductions = [stage for stage in stages if stage.reducer is not None]
     if not reductions:
@@ -80,4 +84,4 @@ def _kind(read: te.ReadOp, stage: te.ComputeOp) -> OpPattern:
     ]
     if -1 in axes or axes != sorted(set(axes)):
         return OpPattern.INJECTIVE
-    return OpPattern.ELEMWISE if same_shape(extents_of(read.tensor.type), stage.shape) else OpPattern.BROADCAST
+    return OpPattern.ELEMWISE if same_shape(extents_of(as_tensor(read.tensor)), stage.shape) else OpPattern.BROADCAST

@@ -238,7 +238,7 @@ class _FunctionEmitter:
             if isinstance(stage, te.ReturnOp):
                 self.values.update(zip(op.outputs, (values.get(v, v) for v in stage.operands), strict=True))
                 continue
-            if isinstance(stage, te.ComputeOp):
+            if isinstance(stage, te.ComputeOp | te.HybridOp):
                 stage.label = StringAttr(self._label(stage.label.data, self.labels))
             for each in walk_ops(stage):
                 each.location = fuse([self.builder.location, each.location])

@@ -8,6 +8,7 @@ import pytest
 from opened_rules import Case, all_cases, disagreement, signature_of
 
 from whence.dialects.relay import OPERATORS
+from whence.dialects.relay.call_tir import CallTirOp
 from whence.lowering.relay_to_te.lower import TABLE
 
 
@@ -17,7 +18,8 @@ def cases() -> list[Case]:
 
 
 def test_every_operator_with_a_lowering_is_tried(cases: list[Case]):
-    assert {operator for operator in OPERATORS if operator in TABLE} <= {case.kind for case in cases}
+    # A call of a kernel is what the kernel is (tests/relay/test_call_tir.py).
+    assert {operator for operator in OPERATORS if operator in TABLE} - {CallTirOp} <= {case.kind for case in cases}
 
 
 def test_rules_say_of_symbols_and_open_extents_what_they_say_of_numbers(cases: list[Case]):
