@@ -26,5 +26,8 @@ def behind(values: Sequence[SSAValue], block: Block) -> set[SSAValue]:
     return values_behind
 
 
+ROWS_APART = "rows_apart"
+"""The tag of hybrid scripts whose outermost loop may run in parallel."""
+
 PREDICATED = "te.predicated"
 """A flag of a compute: its terms select by a condition, and where that does not hold nothing is combined."""

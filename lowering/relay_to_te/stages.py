@@ -10,15 +10,13 @@ from ... import te
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.operator import Operator, element_of
 from ...dialects.sizes import Size, SizeExpr, proves
+from ...dialects.te import ROWS_APART as ROWS_APART
 from ...support.dtypes import storage
 from ...te import Expr, Tensor
 from ...te.language.tensor import FullOp
 
 _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 
-
-ROWS_APART = "rows_apart"
-"""The tag of hybrid scripts whose outermost loop may run in parallel."""
 
 DEQUANTIZED = "dequantized"
 """The tag of stages that make floats of a product's weights; the product's schedule says where."""

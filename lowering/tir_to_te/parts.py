@@ -15,7 +15,6 @@ from ...dialects.tir import AllocOp, ForOp, LoadOp, PrimFuncOp, buffer_of
 from ...passes.tir.analysis.dependence import carried
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import value_location
-from ..relay_to_te.stages import ROWS_APART
 from .nests import NotRaised
 
 
@@ -86,7 +85,7 @@ class Part:
         types = [tensor_type(buffer) for buffer in self.writes]
         stage = te.HybridOp.make(label, [states[buffer] for buffer in inputs], types, Region(block))
         if self._is_apart():
-            stage.attributes["tag"] = StringAttr(ROWS_APART)
+            stage.attributes["tag"] = StringAttr(te.ROWS_APART)
         with builder.located(self.ops[-1].location):
             return builder.add(stage)
 
