@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...provenance.diagnostics import fail, message
+from ...runtime.interpreting.edge import Edge, ValueType
 from ...runtime.interpreting.flow import Adt, Reference
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
@@ -25,8 +26,8 @@ from .functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from .operator import Operator
 from .references import RefCreateOp, RefReadOp, RefWriteOp
 from .tuples import TupleGetItemOp, TupleOp
-from .types import signature_of, tuple_type
-from .values import Edge
+from .types import UNIT, tuple_type
+from .values import ValueTypes
 
 RunKernel: TypeAlias = Callable[[CallTirOp, Sequence[Array]], Sequence[Array]]
 
@@ -78,7 +79,8 @@ class Evaluator:
         self.max_depth = max_depth
         self.run_kernel = run_kernel
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-        self.edge = Edge(module, self.call)
+        self._types = ValueTypes(module)
+        self.edge = Edge(self._types.constructors, self.call)
 
     def invoke(self, name: str, *arguments: Any) -> Any:
         """Call a function of the module with values in order; raises FrontendError when it takes other values."""
@@ -87,7 +89,8 @@ class Evaluator:
         func = self.functions[name]
         outputs = func.function_type.outputs.data
         output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
-        return self._entered(Lambda(func, None), func.function_type.inputs.data, output, arguments)
+        inputs = list(map(self._types.of, func.function_type.inputs))
+        return self._entered(Lambda(func, None), inputs, self._types.of(output), arguments)
 
     def values(self, ops: Iterable[Operation], values: Mapping[SSAValue, Any]) -> dict[SSAValue, Any]:
         """Return the values of ops in order, for those that they read from elsewhere."""
@@ -96,19 +99,18 @@ class Evaluator:
         self._run(Activation(ops, scope, ()), scope)
         return scope.values
 
-    def call(self, type_: Attribute, function: Any, arguments: Sequence[Any]) -> Any:
+    def call(self, type_: ValueType, function: Any, arguments: Sequence[Any]) -> Any:
         """Call a function value of a type."""
-        signature = signature_of(type_)
-        assert signature is not None
-        return self._entered(function, signature.inputs.data, signature.outputs.data[0], arguments)
+        *inputs, output = type_.parts
+        return self._entered(function, inputs, output, arguments)
 
     def _entered(
-        self, function: Lambda, types: Sequence[Attribute], output: Attribute, arguments: Sequence[Any]
+        self, function: Lambda, types: Sequence[ValueType], output: ValueType, arguments: Sequence[Any]
     ) -> Any:
         if len(arguments) != len(types):
             raise FrontendError(f"expected {len(types)} arguments, got {len(arguments)}")
         values = [self.edge.enter(t, v, f"argument {k}") for k, (t, v) in enumerate(zip(types, arguments, strict=True))]
-        home = Block(arg_types=[output])
+        home = Block(arg_types=[UNIT])
         scope = Scope()
         self._run(_activation(function, values, home.args), scope)
         return self.edge.leave(output, scope[home.args[0]])
@@ -183,7 +185,7 @@ class Evaluator:
                 return ()
             case ConstructOp():
                 name, definition = op.constructor.string_value(), op.result.type.definition.string_value()
-                return Adt(self.edge.types[definition].names().index(name), name, operands)
+                return Adt(self._types.tag(definition, name), name, operands)
             case _:
                 fail(op, "an op of relay", op.name)
 

@@ -268,7 +268,7 @@ def test_open_extents_that_broadcast_take_a_program_for_each_way(tmp_path: Path)
 
 def test_the_least_recently_used_shape_goes_first(tmp_path: Path):
     executable = compiled(programs.GROWING, tmp_path, tier="static")
-    executable._machine.limit = 2  # pyright: ignore[reportPrivateUsage]
+    executable.program.machine.limit = 2
     for rows in (1, 2, 1, 3):
         executable(floats(rows, 2), 1)
     shapes = {spec.shape for part in executable.specializations for spec in part.inputs if spec.name == "x"}

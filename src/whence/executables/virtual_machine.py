@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay import DYNAMIC, LANGUAGE
@@ -15,8 +15,7 @@ from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.operator import Operator
-from whence.dialects.relay.types import signature_of, tuple_type
-from whence.dialects.relay.values import Edge
+from whence.dialects.relay.values import ValueTypes
 from whence.dialects.sizes.types import is_open
 from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
@@ -31,12 +30,11 @@ from whence.provenance.diagnostics import describe
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name, leaves
-from whence.runtime.interpreting.flow import Closure, Stretch
-from whence.runtime.interpreting.frames import Run
+from whence.runtime.interpreting.flow import Region, Stretch
 from whence.runtime.interpreting.language import Computed, LanguageMachine, Native
+from whence.runtime.interpreting.language_program import LanguageFunction, LanguageProgram, Visit
 from whence.runtime.interpreting.shape_patterns import Pattern
 from whence.runtime.program.inputs import in_order
-from whence.runtime.program.program import Call
 from whence.runtime.values.open_specs import OpenSpec
 from whence.support.context import PassContext
 from whence.support.doors import doors
@@ -62,8 +60,18 @@ def first_step(module: ModuleOp) -> Operation | None:
     return None
 
 
-Visit = Callable[[Stretch, Call, float], None]
-"""Callback after each kernel call, with the stretch, the call and its seconds."""
+def _named(module: ModuleOp) -> list[tuple[str, FuncOp]]:
+    return [(op.sym_name.data, op) for op in module.ops if isinstance(op, FuncOp)]
+
+
+def _function(types: ValueTypes, func: FuncOp, region: Region) -> LanguageFunction:
+    """Return a function of the module as callers know it."""
+    default = "input" if func.sym_name.data == "main" else "argument "
+    names = tuple(argument.name_hint or f"{default}{k}" for k, argument in enumerate(func.block.args))
+    inputs, outputs = (
+        tuple(map(types.of, group.data)) for group in (func.function_type.inputs, func.function_type.outputs)
+    )
+    return LanguageFunction(func.sym_name.data, region, names, inputs, outputs)
 
 
 @doors()
@@ -85,37 +93,36 @@ class VirtualExecutable(InterpretedExecutable):
             module = same_module(module)
             inline_calls(module, lambda func: COMPOSITE in func.attributes)
         self._module = module
-        self._program = translate(module)
-        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-        self._main = self._functions["main"]
-        self._edge = Edge(module, self._call_closure)
-        names = [argument.name_hint or f"input{k}" for k, argument in enumerate(self._main.block.args)]
-        self._inputs = self._specs(names, self._main.function_type.inputs.data)
+        self._translated = translate(module)
         depth = cast(int, PassContext.current().option("relay.vm.max_depth"))
         generalise = None if tier == "static" else self._generalise
-        self._machine = LanguageMachine(self._specialise, generalise, _evaluated, limit, depth)
+        machine = LanguageMachine(self._specialise, generalise, _evaluated, limit, depth)
+        types = ValueTypes(module)
+        functions = {name: _function(types, op, self._translated.functions[name]) for name, op in _named(module)}
+        self._program = LanguageProgram(functions, types.constructors, machine, self._pool)
 
     def _stretches(self) -> list[Stretch]:
-        return self._machine.stretches
+        return self._program.machine.stretches
 
     @property
     def module(self) -> ModuleOp:
         """The program that the machine runs."""
         return self._module
 
-    def _specs(self, names: Sequence[str], types: Sequence[Attribute]) -> tuple[OpenSpec, ...]:
-        return tuple(self._edge.spec(name, type_) for name, type_ in zip(names, types, strict=True))
+    @property
+    def program(self) -> LanguageProgram:
+        """The functions that the machine runs."""
+        return self._program
 
     @property
     def inputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each input that is a tensor; the kind of value of each other input."""
-        return self._inputs
+        return self._program.inputs
 
     @property
     def outputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each output, or the kind of value that it is."""
-        types = self._main.function_type.outputs.data
-        return self._specs([f"output{k}" for k in range(len(types))], types)
+        return self._program.outputs
 
     @property
     def decided(self) -> str:
@@ -146,10 +153,10 @@ class VirtualExecutable(InterpretedExecutable):
 
     def constructor(self, name: str) -> Any:
         """Return a function that makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
-        return self._edge.constructor(name)
+        return self._program.constructor(name)
 
     def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
-        results = self.invoke("main", *in_order(self._inputs, inputs))
+        results = self.invoke("main", *in_order(self.inputs, inputs))
         return (results,) if len(self._names) == 1 else results
 
     def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
@@ -158,40 +165,9 @@ class VirtualExecutable(InterpretedExecutable):
         visit: is called after each kernel call, with the stretch, the call and its seconds.
         Raises FrontendError when there is no such function, or it takes other values.
         """
-        if name not in self._functions:
-            raise FrontendError(f"expected a function among {', '.join(self._functions)}, got {name!r}")
-        func = self._functions[name]
-        outputs = func.function_type.outputs.data
-        type_ = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
-        names = [argument.name_hint or f"argument {k}" for k, argument in enumerate(func.block.args)]
-        closure = Closure(name, self._program.functions[name], {})
-        return self._run(closure, names, func.function_type.inputs.data, type_, arguments, len(outputs) != 1, visit)
-
-    def _call_closure(self, type_: Attribute, closure: Closure, arguments: Sequence[Any]) -> Any:
-        signature = signature_of(type_)
-        assert signature is not None
-        names = [f"argument {k}" for k in range(len(signature.inputs))]
-        return self._run(closure, names, signature.inputs.data, signature.outputs.data[0], arguments, False)
-
-    def _run(
-        self,
-        closure: Closure,
-        names: Sequence[str],
-        types: Sequence[Attribute],
-        output: Attribute,
-        arguments: Sequence[Any],
-        several: bool,
-        visit: Visit | None = None,
-    ) -> Any:
-        """Return the value of a call; `several` results as a tuple."""
-        if len(arguments) != len(types):
-            raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
-        entered = [self._edge.enter(*entry) for entry in zip(types, arguments, names, strict=True)]
-        run = Run(self._pool, visit)
-        values = closure.captured | dict(zip(closure.region.inputs, entered, strict=True))
-        results = self._machine.run(closure.region, values, run)
-        self._last = list(run.visited)
-        return self._edge.leave(output, tuple(results) if several else results[0])
+        result = self._program.invoke(name, arguments, visit)
+        self._last = self._program.last
+        return result
 
     def _kept(self, count: int) -> str:
         return f"{count} specialisation{'s' * (count != 1)}, of a run of operators at most {self._limit}"
