@@ -92,7 +92,7 @@ def export(
         objects.append(("whence_ffi.o", [compile_text(text, artifact.target).object]))
     with replacing(path) as stream:
         if path.suffix == ".tar":
-            _write_archive(objects, addons, stream)
+            write_archive(objects, addons, stream)
         else:
             with scratch_folder("whence-link-") as folder:
                 compiler = [] if link else _compiler(artifact.target.triple, path.suffix)
@@ -100,7 +100,7 @@ def export(
                 with open(linked, "rb") as source:
                     while block := source.read(1 << 24):
                         stream.write(block)
-        _seal(stream)
+        seal_stream(stream)
 
 
 def check_exportable(artifact: Artifact) -> None:
@@ -159,7 +159,7 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     ]
 
 
-def _write_archive(objects: Sequence[Object], addons: Sequence[str | Path], stream: IO[bytes]) -> None:
+def write_archive(objects: Sequence[Object], addons: Sequence[str | Path], stream: IO[bytes]) -> None:
     """A tar of the objects and the header, without times and owners: equal models give equal files."""
     header = (HEADER.name, [HEADER.read_bytes()])
     more = [(Path(path).name, [Path(path).read_bytes()]) for path in addons]
@@ -257,10 +257,10 @@ def seal_file(path: Path) -> None:
     """Append the seal to a file that a linker wrote, as `load_module` asks for it."""
     with open(path, "r+b") as stream:
         stream.seek(0, os.SEEK_END)
-        _seal(stream)
+        seal_stream(stream)
 
 
-def _seal(stream: IO[bytes]) -> None:
+def seal_stream(stream: IO[bytes]) -> None:
     """Append the seal of what was written."""
     stream.flush()
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:

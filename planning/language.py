@@ -38,6 +38,8 @@ class Program:
     module: ModuleOp
     functions: dict[str, flow.Region]
     """By name; one with several results, or none, gives them one by one."""
+    regions: Sequence[flow.Region]
+    """All regions, each before those inside it."""
 
 
 def translate(module: ModuleOp) -> Program:
@@ -48,7 +50,7 @@ def translate(module: ModuleOp) -> Program:
     translator = _Translator(module)
     translator.run()
     settle(translator.regions, translator.names)
-    return Program(module, translator.functions)
+    return Program(module, translator.functions, translator.regions)
 
 
 class _Part:

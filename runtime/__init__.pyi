@@ -2,6 +2,7 @@ from typing import Any
 
 from .interpreting.container import String as String
 from .loading.loaded import load_module as load_module
+from .loading.programs import load_program as load_program
 from .object_path import ObjectPath as ObjectPath
 from .program.threads import num_threads as num_threads
 from .values import ndarray as ndarray

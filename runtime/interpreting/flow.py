@@ -134,6 +134,8 @@ class Region:
     constants: Mapping[str, Array]
     """Values known before anything runs, by name; each is decoded on access."""
     parent: Region | None = None
+    compiled: frozenset[str] | set[str] = frozenset()
+    """The names of constants of which only compiled code has the values."""
 
     def __post_init__(self) -> None:
         self._reads: dict[int, tuple[str, ...]] = {}
@@ -174,7 +176,7 @@ class Region:
             names |= dict.fromkeys(name for name in sorted(step.reads()) if name not in produced)
             produced.update(step.outputs)
         names |= dict.fromkeys(name for name in outputs if name not in produced)
-        return tuple(name for name in names if name not in self.constants)
+        return tuple(name for name in names if name not in self.constants and name not in self.compiled)
 
     def needed_after(self, at: int) -> set[str]:
         """Return the names of values that steps from `at` on, or the outputs, read, constants among the outputs."""

@@ -7,7 +7,8 @@ and computes a value for each output.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
@@ -31,7 +32,8 @@ OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_sequences.TABLE, 
 """Operator -> its function; operators of other domains than ONNX's own have a prefix: `ai.onnx.ml.ZipMap`."""
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Task:
     """The work of a host step."""
 
     operator: str

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol, cast
+from weakref import WeakSet
 
 import numpy as np
 
-from ..values.open_specs import OpenSpec
+from ...support.errors import FrontendError
+from ..program.inputs import accepted
+from ..values.open_specs import OPEN, OpenSpec
 from .control import CONTROL, NEVER_COMPILED
-from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
+from .flow import Environment, Known, Region, Step, Stretch, Value, released, tensor
 from .frames import Frame, Machine, Run
 from .host import is_hosted
 from .open_extents import Origins
-from .shape_patterns import Families, Pattern, kind_of, places_of_sizes
+from .shape_patterns import Families, Kept, Pattern, kind_of, places_of_sizes
 
 
 class Demand(Exception):
@@ -73,9 +76,11 @@ class Interpreter(Machine):
         limit: int,
     ):
         self.region = region
+        self.inputs = tuple(inputs)
         self._origins = Origins(region, inputs)
         self._specialise = specialise
         self._generalise = generalise
+        self._settled: WeakSet[Stretch] = WeakSet()
         self._lock = Lock()
         self._families = Families(limit)
 
@@ -93,6 +98,38 @@ class Interpreter(Machine):
         """The compiled stretches that are kept, in the order of first use."""
         with self._lock:
             return self._families.stretches
+
+    @property
+    def entries(self) -> list[Kept]:
+        """The compiled stretches that are kept, with what they are for; the first part of a kind is the first step."""
+        with self._lock:
+            return self._families.entries
+
+    def restore(self, entries: Sequence[Kept]) -> None:
+        """Keep stretches, too, that were compiled elsewhere for the same region."""
+        self._families.restore(entries)
+
+    def is_settled(self, stretch: Stretch) -> bool:
+        """Return whether all that a stretch reads was of shapes that no call changes, as far as that is known."""
+        return stretch in self._settled
+
+    def call(self, given: Mapping[str, Any] | Sequence[Any], run: Run) -> list[Any]:
+        """Run the region for the arguments of a call, and return results that are the caller's own.
+
+        Raises FrontendError when the inputs do not accept the arguments, and with their shapes when a step does not.
+        """
+        values: dict[str, Value] = self.accepted(given)
+        try:
+            results = self.run(values, run)
+        except FrontendError as error:
+            opened = [spec for spec in self.inputs if spec.kind == "tensor" and OPEN in spec.shape]
+            shapes = "; ".join(f"{spec} of shape {list(np.shape(cast(Any, values[spec.name])))}" for spec in opened)
+            raise FrontendError(f"{error}, for {shapes}" if opened else str(error)) from error
+        return released(results, values.values())
+
+    def accepted(self, given: Mapping[str, Any] | Sequence[Any]) -> dict[str, Value]:
+        """Return the arguments of a call by name, as the inputs accept them; raises FrontendError."""
+        return dict(zip((spec.name for spec in self.inputs), accepted(self.inputs, given), strict=True))
 
     def run(self, inputs: Mapping[str, Value], run: Run) -> list[Value]:
         """Run the region and return its outputs."""
@@ -163,14 +200,18 @@ class Interpreter(Machine):
             return kept
 
         def specialise() -> Stretch:
-            return self._specialise(region, at, inputs)
+            stretch = self._specialise(region, at, inputs)
+            if all(self._origins.axes(region, name) == () for name in inputs):
+                self._settled.add(stretch)
+                self._note_open(region, stretch)
+            return stretch
 
         def generalise(pattern: Pattern, declared: bool) -> Stretch | None:
             if self._generalise is None:
                 return None
             stretch = self._generalise(region, at, inputs, pattern, sizes, declared)
             if stretch is not None:
-                self._origins.open.update({(region, name): axes for name, axes in stretch.open.items()})
+                self._note_open(region, stretch)
             return stretch
 
         def declare() -> list[Pattern]:
@@ -182,6 +223,9 @@ class Interpreter(Machine):
         return self._families.stretch(
             kind, sizes, declare, specialise, generalise, lambda stretch: stretch.takes(values)
         )
+
+    def _note_open(self, region: Region, stretch: Stretch) -> None:
+        self._origins.open.update({(region, name): axes for name, axes in stretch.open.items()})
 
     def _declared(
         self,

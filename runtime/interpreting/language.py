@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Protocol, cast
 
@@ -15,7 +15,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError, expectation
 from .flow import Adt, Closure, Environment, Reference, Region, Step, Stretch, Value
 from .frames import Frame, Machine, Run
-from .shape_patterns import Families, Pattern
+from .shape_patterns import Families, Kept, Pattern
 
 Values = dict[str, Value]
 
@@ -318,6 +318,24 @@ class LanguageMachine(Machine):
         """The compiled code that is kept, by the order of first runs of its steps, the least recently used first."""
         with self._lock:
             return [stretch for step in self._met if step.kept is not None for stretch in step.kept.stretches]
+
+    @property
+    def entries(self) -> list[Kept]:
+        """The compiled code that is kept, with what it is for and the step that it is of."""
+        with self._lock:
+            return [
+                replace(entry, step=step) for step in self._met if step.kept is not None for entry in step.kept.entries
+            ]
+
+    def restore(self, entries: Sequence[Kept]) -> None:
+        """Keep code, too, that was compiled elsewhere, for the steps that the entries name."""
+        for entry in entries:
+            step = cast(Native, entry.step)
+            self._met[step] = None
+            step.kept = step.kept or Families(self.limit)
+            step.kept.restore([entry])
+            if not step.open:
+                step.fixed = entry.stretch
 
     def run(self, region: Region, values: Mapping[str, Value], run: Run) -> list[Value]:
         """Return the outputs of a region for the values of its inputs and of other names that it reads."""

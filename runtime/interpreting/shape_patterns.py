@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 
 from ...support.dtypes import Array
-from .flow import Known, Stretch, Value, tensor
+from .flow import Known, Step, Stretch, Value, tensor
 
 TRIED = 6
 """The number of attempts to generalise a stretch, each for more sizes than the one before."""
@@ -93,6 +93,21 @@ class _Family:
     """The last pattern that could not be compiled; a wider one may be possible."""
 
 
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A stretch that is kept, and what it is kept for."""
+
+    kind: Hashable
+    key: tuple[int, ...] | int
+    """The sizes that it is for; the number of its pattern, if it is for many."""
+    stretch: Stretch
+    pattern: Pattern | None = None
+    step: Step | None = None
+    """The step that it is code of, where steps keep theirs."""
+    program: int | None = None
+    """In a file, the number of its native program there."""
+
+
 class Families:
     """The stretches that are kept, by the kinds and sizes of the values that they are for.
 
@@ -111,6 +126,24 @@ class Families:
     def stretches(self) -> list[Stretch]:
         """The kept stretches, the least recently used first."""
         return list(self._stretches.values())
+
+    @property
+    def entries(self) -> list[Kept]:
+        """The kept stretches with what they are for, the least recently used first."""
+        entries: list[Kept] = []
+        for (kind, key), stretch in self._stretches.items():
+            pattern = self._families[kind].patterns[key] if isinstance(key, int) else None
+            entries.append(Kept(kind, key, stretch, pattern))
+        return entries
+
+    def restore(self, entries: Sequence[Kept]) -> None:
+        """Keep stretches, too, that were kept elsewhere; the limit is raised where they are more."""
+        for entry in entries:
+            self._stretches[entry.kind, entry.key] = entry.stretch
+            family = self._families.setdefault(entry.kind, _Family([]))
+            if isinstance(entry.key, int) and entry.pattern is not None:
+                family.patterns[entry.key] = entry.pattern
+        self.limit = max(self.limit, len(self._stretches))
 
     def stretch(
         self,
@@ -193,17 +226,17 @@ def places_of_sizes(array: Array) -> tuple[int, ...]:
     return tuple(at for at, number in enumerate(array.reshape(-1).tolist()) if 0 <= number < far)
 
 
-class _Same:
+@dataclass(eq=False)
+class Same:
     """An array that is equal to itself only."""
 
-    def __init__(self, array: Array):
-        self.array = array
+    array: Array
 
     def __hash__(self) -> int:
         return id(self.array)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.array is self.array
+        return isinstance(other, Same) and other.array is self.array
 
 
 def kind_of(value: Value, sizes: list[int]) -> Hashable:
@@ -218,7 +251,7 @@ def kind_of(value: Value, sizes: list[int]) -> Hashable:
         return array.dtype, array.ndim
     array = value.array
     if array.size > FEW:
-        return _Same(array)
+        return Same(array)
     places = places_of_sizes(array)
     if not places:
         return array.dtype, array.shape, array.tobytes()

@@ -32,7 +32,7 @@ from .opened import POOL_OBJECT, POOL_SYMBOLS, Linked, kept, linked_pool, open_l
 from .package import SECTION, Package
 from .sealed import open_sealed
 
-_UNREADABLE = (
+UNREADABLE = (
     ArithmeticError,
     AttributeError,
     LookupError,
@@ -43,6 +43,8 @@ _UNREADABLE = (
     tarfile.TarError,
 )
 """Errors of reading bytes or JSON that we did not write."""
+PROGRAM = "whence_program"
+"""The name, in an archive, of the package of a program in which values decide (`programs.py`)."""
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
@@ -149,7 +151,7 @@ def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = 
     try:
         package, model, linked = _LOADERS[kind](content, name)
         return LoadedModule(package, model, linked, threads)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise FrontendError(expectation(name, f"a model as a .{kind} file", f"another kind ({error})")) from error
 
 
@@ -160,13 +162,21 @@ def read_package(path: str | PathLike[str]) -> Package:
     try:
         if bytes(content[:4]) == b"\x7fELF":
             return _package_of(Elf.of(content, name), name)[0]
-        return _package_of(Elf.of(_members(content)["whence_package.o"], name), name)[0]
-    except _UNREADABLE as error:
+        members = members_of(content)
+        if PROGRAM in members:
+            raise FrontendError(expectation(name, "a model that is one native call", "one in which values decide"))
+        return _package_of(Elf.of(members["whence_package.o"], name), name)[0]
+    except UNREADABLE as error:
         raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
 
 
-def _load_archive(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
-    members = _members(content)
+def load_archive(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
+    """Return the package, the model and the linked code of an archive; raises the errors of `load_module`."""
+    members = members_of(content)
+    if PROGRAM in members:
+        expected = "a model that is one native call"
+        actual = "one in which values decide, which whence.runtime.load_program loads"
+        raise PipelineError(expectation(name, expected, actual))
     package, _ = _package_of(Elf.of(members["whence_package.o"], name), name)
     objects = [
         Elf.of(data, f"{name}: {member}")
@@ -199,7 +209,7 @@ def _load_library(content: memoryview, name: str) -> tuple[Package, Exported, Li
     return package, model, open_library(name, _symbols(model))
 
 
-def _members(content: memoryview) -> dict[str, memoryview]:
+def members_of(content: memoryview) -> dict[str, memoryview]:
     """Return the files of an archive by name."""
     with tarfile.open(fileobj=cast("IO[bytes]", _View(content)), mode="r:") as archive:
         return {
@@ -250,4 +260,4 @@ def _symbols(model: Exported) -> Sequence[str]:
     return [*entries, *dict.fromkeys(kernel.symbol for kernel in model.program.kernels)]
 
 
-_LOADERS = {"tar": _load_archive, "so": _load_library, "o": _load_object}
+_LOADERS = {"tar": load_archive, "so": _load_library, "o": _load_object}

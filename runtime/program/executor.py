@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...support.dtypes import Array
-from ...support.errors import PipelineError, expectation
+from ...support.errors import FrontendError, PipelineError, expectation
 from ..values.tensors import Tensor, address, aligned_empty, lasting_empty, readable
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
@@ -146,6 +146,14 @@ class Runner:
                 return arrays, known
         checked = self._checked(inputs)
         return checked, self._shapes.of(checked)
+
+    def takes(self, arrays: Sequence[Array]) -> bool:
+        """Return True if the program takes arrays of these sizes; their number and dtypes must be right."""
+        try:
+            self.met(arrays)
+        except FrontendError:
+            return False
+        return True
 
     def at(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Runner, list[Array]]:
         """Return a runner of the program for the sizes of these inputs, to run kernel by kernel, and them in order."""

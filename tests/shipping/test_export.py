@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from numpy.typing import NDArray
 
@@ -270,23 +270,6 @@ def test_the_snippet_of_the_explorers_proposal(model: onnx.ModelProto, tmp_path:
     ori, cmp = ((tmp_path / name).read_text() for name in ("ori.dot", "cmp.dot"))
     assert ori.startswith("digraph")
     assert cmp.startswith("digraph")
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        (
-            """net (bool c, float[3] x) => (float[3] y) { y = If (c) <
-                then_branch = yes () => (float[3] t) { t = Exp (x) },
-                else_branch = no () => (float[3] e) { e = Abs (x) }> }""",
-            r"one native call, got one in which values decide: If: .* \(layer '.*', .*node 0\)",
-        ),
-    ],
-)
-def test_what_a_call_decides_is_not_exported(text: str, complaint: str, tmp_path: Path):
-    choice = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 13]> ' + text)
-    with pytest.raises(PipelineError, match=f"expected a model that is {complaint}"):
-        whence.compile(choice).export_library(tmp_path / "x.tar")
 
 
 def test_what_needs_this_process_is_not_exported(model: onnx.ModelProto, tmp_path: Path):

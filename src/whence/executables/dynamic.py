@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
@@ -19,13 +21,13 @@ from whence.frontends.importing.stretches import import_open_stretch, import_str
 from whence.frontends.importing.tensor import Undecided
 from whence.frontends.importing.whole_models import import_symbolic
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.interpreting.flow import Output, Region, Step, Stretch, Value, released
+from whence.runtime.interpreting.flow import Output, Region, Step, Stretch, Value
 from whence.runtime.interpreting.frames import Run
 from whence.runtime.interpreting.host import HOST
 from whence.runtime.interpreting.interpreter import Interpreter
-from whence.runtime.interpreting.shape_patterns import Pattern
-from whence.runtime.program.inputs import accepted
-from whence.runtime.values.open_specs import OPEN, OpenSpec
+from whence.runtime.interpreting.shape_patterns import Kept, Pattern
+from whence.runtime.interpreting.written import ModelSteps
+from whence.runtime.values.open_specs import OpenSpec
 from whence.support.doors import doors
 from whence.support.errors import FrontendError, ScheduleError, WhenceError
 
@@ -57,6 +59,16 @@ class DynamicExecutable(InterpretedExecutable):
         generalise = None if tier == "static" else self._generalise
         self._interpreter = Interpreter(source.region, self._inputs, self._specialise, generalise, limit)
 
+    def export_library(self, path: str | PathLike[str]) -> None:
+        """Write the model, with the code that calls have compiled so far, to a .tar file for `load_program`.
+
+        A FrontendWarning names the layers from which on the file lacks code for other sizes or steps than those that
+        came. Raises PipelineError before the first call, and if the file cannot be written.
+        """
+        from whence.executables.shipping import export_model
+
+        export_model(self, Path(path))
+
     def _stretches(self) -> list[Stretch]:
         return self._interpreter.stretches
 
@@ -64,6 +76,15 @@ class DynamicExecutable(InterpretedExecutable):
     def inputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each input; an extent that is open is None or a name."""
         return self._inputs
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """The interpreter of the steps."""
+        return self._interpreter
+
+    def steps(self, kept: Sequence[Kept]) -> ModelSteps:
+        """Return the model as a file has it, with the stretches that are kept in it."""
+        return ModelSteps(self._source.region, self._inputs, tuple(self._source.outputs), tuple(kept))
 
     @property
     def region(self) -> Region:
@@ -109,18 +130,12 @@ class DynamicExecutable(InterpretedExecutable):
         return replace(answer, steps=steps, interpreter="the interpreter") if steps else answer
 
     def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
-        names = [spec.name for spec in self._inputs]
-        values: dict[str, Value] = dict(zip(names, accepted(self._inputs, inputs), strict=True))
+        values = self._interpreter.accepted(inputs)
         self._note_shapes({name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)})
         run = Run(self._pool)
-        try:
-            results = self._interpreter.run(values, run)
-        except FrontendError as error:
-            opened = [spec for spec in self._inputs if spec.kind == "tensor" and OPEN in spec.shape]
-            shapes = "; ".join(f"{spec} of shape {list(np.shape(cast(Any, values[spec.name])))}" for spec in opened)
-            raise FrontendError(f"{error}, for {shapes}" if opened else str(error)) from error
+        results = self._interpreter.call(values, run)
         self._last = list(run.visited)
-        return released(results, values.values())
+        return results
 
     def _specialise(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
         return self._context.copy().run(self._imported, region, at, values)
@@ -129,11 +144,15 @@ class DynamicExecutable(InterpretedExecutable):
         ledger = Ledger()
         with recording(ledger, "import"):
             native = import_stretch(self._source, region, at, values)
+        open_ = {
+            name: (source.axis,) if isinstance(source, Output) and source.count is not None else ()
+            for name, source in native.results.items()
+        }
         if not native.computes:
-            return Stretch(native.next, native.arguments, native.results, None)
+            return Stretch(native.next, native.arguments, native.results, None, open=open_)
         part = self._compiled(native.module, ledger)
         reason = self._fell_back(region.steps[at])
-        return Stretch(native.next, native.arguments, native.results, part.runner, part, reason=reason)
+        return Stretch(native.next, native.arguments, native.results, part.runner, part, open=open_, reason=reason)
 
     def _generalise(
         self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool

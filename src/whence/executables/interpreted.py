@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable
+from whence.lowering.llvm_to_native.target import Target
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
@@ -48,7 +49,7 @@ class InterpretedExecutable(Executable):
         self._limit = limit
         # Options of the compilation, such as those of the PassContext, hold for what is compiled later, too.
         self._context = copy_context()
-        self._random = RandomState(build.seed if isinstance(build, Building) else None)
+        self._random = RandomState(self.seed)
         self._last: list[Stretch] = []
         self._reasons: dict[Step, tuple[str, tuple[int, ...]]] = {}
         """By first step, why the steps from there on have no program for all sizes, and the sizes last asked for."""
@@ -73,10 +74,27 @@ class InterpretedExecutable(Executable):
     def decided(self) -> str:
         """The first size or step that only a call decides, and its layer."""
 
-    def export_library(self, path: str | PathLike[str]) -> NoReturn:
-        """Raise PipelineError: only the compiler makes the native code that a call needs."""
+    @abstractmethod
+    def export_library(self, path: str | PathLike[str]) -> None: ...
+
+    def __reduce__(self) -> NoReturn:
+        """Raise PipelineError: a copy could not compile what its calls need."""
         expected = "a model that is one native call"
-        raise PipelineError(expectation("export_library", expected, f"one in which values decide: {self.decided}"))
+        raise PipelineError(expectation("pickle, copy", expected, f"one in which values decide: {self.decided}"))
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the model's random numbers; None for one that the system gives."""
+        return self._build.seed if isinstance(self._build, Building) else None
+
+    @property
+    def target(self) -> Target:
+        """The machine that code is made for."""
+        return self._build.target if isinstance(self._build, Building) else Target.native()
+
+    def reason(self, step: Step) -> str:
+        """Return why the steps from one on have no program for all sizes, or nothing."""
+        return self._reasons.get(step, ("", ()))[0]
 
     @property
     def artifact(self) -> Artifact:

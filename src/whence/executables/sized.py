@@ -32,7 +32,7 @@ from whence.runtime.program.threads import ThreadPool
 from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError, WhenceError
+from whence.support.errors import WhenceError
 from whence.support.supervising import reason, supervised
 
 if TYPE_CHECKING:
@@ -127,11 +127,7 @@ class SizedExecutable(Executable):
 
     def takes(self, arrays: Sequence[Array]) -> bool:
         """Return True if the program takes arrays of these sizes; their number and dtypes must be right."""
-        try:
-            self.runner.met(arrays)
-        except FrontendError:
-            return False
-        return True
+        return self.runner.takes(arrays)
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """Return the outputs for inputs in order, as part of a run that already has a thread pool."""

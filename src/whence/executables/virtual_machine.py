@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay import DYNAMIC, LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.functions import YieldOp
-from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.operator import Operator, element_of, shape_of
 from whence.dialects.relay.values import ValueTypes
 from whence.dialects.sizes.types import is_open
 from whence.executables.choice import Tier
@@ -33,7 +37,7 @@ from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.interpreting.flow import Region, Stretch
 from whence.runtime.interpreting.language import Computed, LanguageMachine, Native
 from whence.runtime.interpreting.language_program import LanguageFunction, LanguageProgram, Visit
-from whence.runtime.interpreting.shape_patterns import Pattern
+from whence.runtime.interpreting.shape_patterns import Kept, Pattern
 from whence.runtime.program.inputs import in_order
 from whence.runtime.values.open_specs import OpenSpec
 from whence.support.context import PassContext
@@ -58,6 +62,10 @@ def first_step(module: ModuleOp) -> Operation | None:
         if isinstance(op, FuncOp) and any(map(is_open, op.function_type.inputs)):
             return op
     return None
+
+
+_EXTENT = 4
+"""An extent for what only a call decides, to compile code with for all."""
 
 
 def _named(module: ModuleOp) -> list[tuple[str, FuncOp]]:
@@ -100,6 +108,45 @@ class VirtualExecutable(InterpretedExecutable):
         types = ValueTypes(module)
         functions = {name: _function(types, op, self._translated.functions[name]) for name, op in _named(module)}
         self._program = LanguageProgram(functions, types.constructors, machine, self._pool)
+
+    def export_library(self, path: str | PathLike[str]) -> None:
+        """Write the program to a .tar file for `load_program`, with code for all runs of operators.
+
+        What calls have not compiled is compiled now, for all sizes. A FrontendWarning names the layers for which that
+        cannot be. Raises PipelineError where an operator runs in numpy, as its values decide the size of its result,
+        and if the file cannot be written.
+        """
+        from whence.executables.shipping import export_language
+
+        export_language(self, Path(path))
+
+    def prepare(self) -> None:
+        """Compile what no call has compiled yet, for all sizes that the types of the program have."""
+        for step in self.native_steps:
+            if step.fixed is None and step.kept is None:
+                self._prepare(step)
+
+    @property
+    def native_steps(self) -> list[Native]:
+        """The runs of tensor operators, in the order of the text."""
+        return [step for region in self._translated.regions for step in region.steps if isinstance(step, Native)]
+
+    @property
+    def hosted_steps(self) -> list[Computed]:
+        """The operators that run in numpy."""
+        return [step for region in self._translated.regions for step in region.steps if isinstance(step, Computed)]
+
+    def _prepare(self, step: Native) -> None:
+        assert isinstance(step.source, Operators)
+        arrays = [_example(value) for value in step.source.inputs]
+        if not step.open:
+            self._program.machine.stretch(step, arrays)
+            return
+        sizes = tuple(extent for at in step.open for extent in arrays[at].shape)
+        assert step.declared is not None
+        if (stretch := self._generalise(step, arrays, step.declared, sizes)) is not None:
+            kind = tuple(arrays[at].ndim for at in step.open)
+            self._program.machine.restore([Kept(kind, 0, stretch, step.declared, step)])
 
     def _stretches(self) -> list[Stretch]:
         return self._program.machine.stretches
@@ -204,6 +251,12 @@ class VirtualExecutable(InterpretedExecutable):
             return None
         assert isinstance(part, SizedExecutable)
         return Stretch(None, (), {}, part, part, part.takes, reason=self._fell_back(step, sizes))
+
+
+def _example(value: SSAValue) -> Array:
+    """Return an array of a value's type, of few bytes."""
+    shape = [_EXTENT if n == DYNAMIC_INDEX else n for n in shape_of(value)]
+    return np.broadcast_to(np.zeros((), numpy_dtype(element_of(value))), shape)
 
 
 def _evaluated(step: Computed, arrays: Sequence[Array]) -> Sequence[Array]:

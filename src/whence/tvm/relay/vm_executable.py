@@ -18,6 +18,7 @@ from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
 from whence.executables.executable import Executable
 from whence.executables.exporting import export_artifact
+from whence.executables.interpreted import InterpretedExecutable
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.relay.executors import create_executor
 from whence.runtime.program.library import Compile
@@ -125,8 +126,11 @@ class VMExecutable:
     ) -> str:
         """Write the program to a .tar, .so or .o file; arguments and errors as those of `relay.build`'s result.
 
-        Raises PipelineError for a program that only a run decides, too: `save` has its text.
+        A program that only a run decides becomes a .tar file for `runtime.load_program`, as its `export_library` says.
         """
+        if isinstance(self.executable, InterpretedExecutable):
+            self.executable.export_library(file_name)
+            return str(file_name)
         artifact = self.executable.artifact
         more = [Path(addon) for addon in addons or ()]
         export_artifact(artifact, None, None, Path(file_name), link=fcompile or None, addons=more, options=options)

@@ -1,0 +1,201 @@
+"""Exported programs in which values decide: steps to interpret, and native code for the stretches between them.
+
+The archive holds, beside the thread pool, an archive as of any model for each native program, `0.tar` and so on, and
+the package `whence_program`: the steps as `interpreting/written.py` writes them, with the arrays that they read.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from typing import Any, NoReturn
+
+from ...support.doors import door, doors
+from ...support.dtypes import Array
+from ...support.errors import FrontendError, PipelineError, expectation
+from ..interpreting import language
+from ..interpreting.flow import Region, Stretch, Value
+from ..interpreting.frames import Run
+from ..interpreting.interpreter import Interpreter
+from ..interpreting.language_program import LanguageProgram
+from ..interpreting.shape_patterns import Kept
+from ..interpreting.written import LanguageSteps, ModelSteps, read
+from ..program.calls import Calls
+from ..program.executor import Runner
+from ..program.inputs import in_order
+from ..program.random_state import RandomState
+from ..program.threads import ThreadPool
+from ..values.open_specs import OpenSpec
+from ..values.values import described
+from .loaded import PROGRAM, UNREADABLE, load_archive, members_of
+from .opened import POOL_OBJECT, linked_pool
+from .package import Package
+from .sealed import open_sealed
+
+
+@dataclass(frozen=True)
+class ShippedProgram:
+    """The subject of the package."""
+
+    objects: list[dict[str, Any]]
+    """The parts of the program, as `written` returns them."""
+    seed: int | None
+    """The seed of random numbers; None for one that the system gives."""
+    limited: tuple[str, ...]
+    """A line for each layer from which on there is no code for all sizes, or none at all."""
+
+
+class LoadedProgram(Calls):
+    """An exported program, ready to run. Safe to use from several threads at once."""
+
+    limited: tuple[str, ...] = ()
+    """A line for each layer from which on the file has no code for all sizes, or none at all.
+
+    A call that gets there raises FrontendError with the layer.
+    """
+    _random: RandomState
+
+    def __reduce__(self) -> NoReturn:
+        """Raise PipelineError: send or copy the file that the program came from instead."""
+        expected = "the file that export_library wrote, for load_program to read"
+        raise PipelineError(expectation("pickle, copy", expected, "a loaded program"))
+
+    def reset(self) -> None:
+        """Restart the random numbers of the program, if it draws any."""
+        self._random.reset()
+
+    @abstractmethod
+    def invoke(self, name: str, *arguments: Any) -> Any:
+        """Call a function of the program with values in order; a model has the function `main`."""
+
+
+@doors()
+class LoadedSteps(LoadedProgram):
+    """A model that an interpreter runs."""
+
+    def __init__(self, steps: ModelSteps, pool: ThreadPool):
+        self._steps, self._pool = steps, pool
+        self._interpreter = Interpreter(steps.region, steps.inputs, _unknown_stretch, None, len(steps.kept))
+        self._interpreter.restore(steps.kept)
+
+    @property
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        return self._steps.inputs
+
+    @property
+    def outputs(self) -> tuple[OpenSpec, ...]:
+        return self._steps.outputs
+
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        return self._interpreter.call(inputs, Run(self._pool))
+
+    def invoke(self, name: str, *arguments: Any) -> Any:
+        if name != "main":
+            raise FrontendError(f"expected a function among main, got {name!r}")
+        return self(*arguments)
+
+
+@doors()
+class LoadedLanguage(LoadedProgram):
+    """A program that the virtual machine runs."""
+
+    def __init__(self, steps: LanguageSteps, pool: ThreadPool):
+        machine = language.LanguageMachine(_unknown_code, None, _no_evaluation, len(steps.kept), steps.max_depth)
+        machine.restore(steps.kept)
+        self._program = LanguageProgram(steps.functions, steps.constructors, machine, pool)
+
+    @property
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        return self._program.inputs
+
+    @property
+    def outputs(self) -> tuple[OpenSpec, ...]:
+        return self._program.outputs
+
+    def constructor(self, name: str) -> Any:
+        """Return a function that makes values of a data type: `program.constructor("Cons")(head, tail)`."""
+        return self._program.constructor(name)
+
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        results = self._program.invoke("main", in_order(self.inputs, inputs))
+        return (results,) if len(self._names) == 1 else results
+
+    def invoke(self, name: str, *arguments: Any) -> Any:
+        return self._program.invoke(name, arguments)
+
+
+@door()
+def load_program(path: str | PathLike[str], threads: int | None = None) -> LoadedProgram:
+    """Load a program in which values decide, which `export_library` wrote to a .tar file.
+
+    threads: the number of threads, as in `whence.compile`. The whole file is verified before any of it is used, then
+    linked, without a compiler. Raises FrontendError when it is damaged or no such file, PipelineError when its code is
+    for another machine.
+    """
+    name = fspath(path)
+    content = open_sealed(path)
+    try:
+        members = members_of(content)
+        if PROGRAM not in members:
+            actual = "one that is a single native call, which whence.runtime.load_module loads"
+            raise FrontendError(expectation(name, "a program in which values decide", actual))
+        package = Package.of(members[PROGRAM], name)
+        about = package.about(ShippedProgram)
+        steps: ModelSteps | LanguageSteps = read(about.objects, package.params())
+        random = RandomState(about.seed)
+        runners = _runners(members, name, random)
+        steps.kept = tuple(_runnable(entry, runners) for entry in steps.kept)
+        pool = ThreadPool(linked_pool(members[POOL_OBJECT]), threads)
+        program = LoadedSteps(steps, pool) if isinstance(steps, ModelSteps) else LoadedLanguage(steps, pool)
+    except UNREADABLE as error:
+        raise FrontendError(expectation(name, "a program as a .tar file", f"another kind ({error})")) from error
+    program.limited, program._random = about.limited, random  # pyright: ignore[reportPrivateUsage]
+    return program
+
+
+def _runners(members: Mapping[str, memoryview], name: str, random: RandomState) -> list[Runner]:
+    """Return the native programs of an archive by their numbers."""
+    runners: list[Runner] = []
+    while (member := f"{len(runners)}.tar") in members:
+        package, model, linked = load_archive(members[member], f"{name}: {member}")
+        runner = Runner(model.program, package.params(), linked.code)
+        runner.share(random)
+        runners.append(runner)
+    return runners
+
+
+def _runnable(entry: Kept, runners: Sequence[Runner]) -> Kept:
+    """Return an entry whose stretch runs its native program."""
+    if entry.program is None:
+        return entry
+    runner = runners[entry.program]
+    fits = runner.takes if entry.pattern is not None else None
+    return replace(entry, stretch=replace(entry.stretch, runner=runner, fits=fits))
+
+
+def _unknown_stretch(region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
+    """Raise FrontendError for values that the file has no code for."""
+    given = [f"{_shown(value)} '{name}'" for name, value in values.items()]
+    raise _without_code(region.steps[at].layer, given)
+
+
+def _unknown_code(step: language.Native, arrays: Sequence[Array]) -> Stretch:
+    """Raise FrontendError for arrays that the file has no code for."""
+    given = [f"{_shown(array)} '{name}'" for name, array in zip(step.inputs, arrays, strict=True)]
+    raise _without_code(step.layer, given)
+
+
+def _without_code(layer: str, given: Sequence[str]) -> FrontendError:
+    expected = "values that the file has code for: it was exported after calls without such"
+    return FrontendError(expectation("run", expected, ", ".join(given) or "none", f"layer '{layer}'"))
+
+
+def _shown(value: Any) -> str:
+    array = getattr(value, "array", value)
+    return described(array.shape, array.dtype) if hasattr(array, "dtype") else f"a {type(value).__name__}"
+
+
+def _no_evaluation(step: language.Computed, arrays: Sequence[Array]) -> NoReturn:
+    raise AssertionError(step)

@@ -1,0 +1,135 @@
+"""Programs in which values decide, as files: what the compiled code in them is for, and what it lacks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.executable import Executable
+from whence.executables.interpreted import InterpretedExecutable
+from whence.executables.virtual_machine import VirtualExecutable
+from whence.planning.program_archive import export_program
+from whence.runtime.interpreting.control import NEVER_COMPILED
+from whence.runtime.interpreting.flow import Region, Step, Stretch
+from whence.runtime.interpreting.shape_patterns import Kept
+from whence.runtime.interpreting.written import LanguageSteps, ModelSteps
+from whence.support.errors import FrontendWarning, PipelineError, expectation
+
+
+def export_model(executable: DynamicExecutable, path: Path) -> None:
+    """Write a model that an interpreter runs; see `DynamicExecutable.export_library`."""
+    entries = executable.interpreter.entries
+    if not entries:
+        expected = "a call before it, as calls decide what is compiled"
+        raise PipelineError(expectation("export_library", expected, "none"))
+    kept, parts = _numbered(entries)
+    limits = [*_fixed_stretches(executable, entries), *_not_reached(executable.region, entries)]
+    _export(executable, executable.steps(kept), parts, limits, path)
+
+
+def export_language(executable: VirtualExecutable, path: Path) -> None:
+    """Write a program of the language; see `VirtualExecutable.export_library`."""
+    if hosted := executable.hosted_steps:
+        expected = "operators that compiled code computes"
+        actual = "one whose values decide the size of its result, which needs the compiler's numpy"
+        raise PipelineError(expectation("export_library", expected, actual, hosted[0].layer))
+    executable.prepare()
+    program = executable.program
+    kept, parts = _numbered(program.machine.entries)
+    steps = LanguageSteps(dict(program.functions), dict(program.constructors), tuple(kept), program.machine.max_depth)
+    limits = [_limit(executable, step, None) for step in executable.native_steps if step.kept is None]
+    limits += [_limit(executable, entry.step, entry) for entry in kept if _is_narrow(entry, kept)]
+    _export(executable, steps, parts, limits, path)
+
+
+def _export(
+    executable: InterpretedExecutable,
+    steps: ModelSteps | LanguageSteps,
+    parts: Sequence[Executable],
+    limits: Iterable[str],
+    path: Path,
+) -> None:
+    limited = tuple(dict.fromkeys(limits))
+    export_program(steps, [part.export_library for part in parts], limited, executable.seed, executable.target, path)
+    if limited:
+        text = f"{path}: the file has no code for other sizes or steps than came: {'; '.join(limited)}"
+        warnings.warn(FrontendWarning(text), stacklevel=3)
+
+
+def _numbered(entries: Sequence[Kept]) -> tuple[list[Kept], list[Executable]]:
+    """Return the entries with the numbers of their native programs, and these."""
+    numbers: dict[Executable, int] = {}
+    kept: list[Kept] = []
+    for entry in entries:
+        part = entry.stretch.report
+        number = numbers.setdefault(part, len(numbers)) if isinstance(part, Executable) else None
+        kept.append(replace(entry, program=number))
+    return kept, list(numbers)
+
+
+def _is_narrow(entry: Kept, entries: Sequence[Kept]) -> bool:
+    """Return whether an entry is for some sizes only, with no other for these and more."""
+    return (
+        isinstance(entry.key, tuple)
+        and bool(entry.key)
+        and not any(
+            other.pattern is not None
+            and (other.kind, other.step) == (entry.kind, entry.step)
+            and other.pattern.fits(entry.key)
+            for other in entries
+        )
+    )
+
+
+def _fixed_stretches(executable: DynamicExecutable, entries: Sequence[Kept]) -> Iterable[str]:
+    """Yield a line for each stretch that is for some sizes only, though others may come."""
+    for entry in entries:
+        if (
+            entry.stretch.runner is not None
+            and _is_narrow(entry, entries)
+            and not executable.interpreter.is_settled(entry.stretch)
+        ):
+            yield _limit(executable, _first(entry), entry)
+
+
+def _limit(executable: InterpretedExecutable, step: Step | None, entry: Kept | None) -> str:
+    """Return the line about code that is for some sizes only, or that is missing."""
+    assert step is not None
+    reason = (entry.stretch.reason if entry is not None else "") or executable.reason(step)
+    because = f" ({reason})" if reason else ""
+    if entry is None:
+        return f"layer '{step.layer}': none{because}"
+    part = entry.stretch.report
+    sizes = ", ".join(map(str, part.inputs)) if isinstance(part, Executable) else str(entry.key)
+    return f"from layer '{step.layer}' on: for {sizes}{because}"
+
+
+def _not_reached(region: Region, entries: Sequence[Kept]) -> Iterable[str]:
+    """Yield a line for each step that no compiled stretch has, and that is not reached in one that runs."""
+    stretches: dict[Step, list[Stretch]] = {}
+    for entry in entries:
+        stretches.setdefault(_first(entry), []).append(entry.stretch)
+    regions = [region]
+    for one in regions:
+        done = 0
+        for at, step in enumerate(one.steps):
+            ends = [len(one.steps) if s.next is None else one.steps.index(s.next) for s in stretches.get(step, ())]
+            if step.kind in NEVER_COMPILED or at in ends:
+                regions += step.bodies.values()
+                ends.append(at + 1)
+            done = max([done, *ends])
+            if done <= at:
+                yield f"layer '{step.layer}': none, as no call came to it"
+
+
+def _first(entry: Kept) -> Step:
+    """Return the step with which a stretch of a model begins."""
+    kind = entry.kind
+    assert isinstance(kind, tuple)
+    step = cast("tuple[object, ...]", kind)[0]
+    assert isinstance(step, Step)
+    return step

@@ -1,0 +1,342 @@
+"""Programs in which values decide: exported after calls, and run where there is no compiler."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import language_programs as programs
+import numpy as np
+import onnx.parser
+import pytest
+from numpy.typing import NDArray
+
+import whence
+from whence import relay
+from whence.executables.interpreted import InterpretedExecutable
+from whence.executables.restoring import read_artifact
+from whence.runtime import load_module, load_program
+from whence.runtime.interpreting.flow import Adt
+from whence.runtime.loading.sealed import open_sealed, seal
+from whence.support.errors import FrontendError, FrontendWarning, PipelineError, WhenceError
+
+Array = NDArray[Any]
+EXPORTS = Path(__file__).parents[1] / "exports"
+
+IF = """graph (bool c, float[2, 3] x) => (float[2, 3] y) {
+    [choice] y = If (c) <
+        then_branch = yes () => (float[2, 3] t) { [first] t = Exp (x) },
+        else_branch = no () => (float[2, 3] e) { [second] e = Abs (x) }>
+}"""
+CACHE = """graph (int64 n, float[1, p, 4] past, float[1, 1, 4] q) => (float[1, r, 4] all, float[1, 1, 4] last) {
+    yes = Constant <value = bool {1}> ()
+    [decode] all, last = Loop (n, yes, past, q) <body = step
+        (int64 i, bool go, float[1, k, 4] keys, float[1, 1, 4] token)
+        => (bool more, float[1, l, 4] grown, float[1, 1, 4] next) {
+            more = Identity (go)
+            [grow] grown = Concat <axis = 1> (keys, token)
+            turned = Transpose <perm = [0, 2, 1]> (grown)
+            scores = MatMul (token, turned)
+            weights = Softmax (scores)
+            [next] next = MatMul (weights, grown)
+        }>
+}"""
+SCAN = """graph (float[2] start, float[T, 2] rows) => (float[2] final, float[T, 2] sums) {
+    [scan] final, sums = Scan (start, rows) <num_scan_inputs = 1, body = one
+        (float[2] s, float[2] r) => (float[2] after, float[2] out) {
+            after = Add (s, r)
+            out = Identity (after)
+        }>
+}"""
+BOXES = """graph (float[1, n, 4] boxes, float[1, 1, n] scores, float[8, 2] w) => (float[k, 4] kept, int64[k, 3] rows)
+<int64[1] most = {10}, float[1] overlap = {0.5}, float[1] least = {0.1}, int64[1] column = {2}, int64[1] one = {1},
+ int64[1] first = {0}> {
+    [nms] rows = NonMaxSuppression (boxes, scores, most, overlap, least)
+    [which] which = Gather <axis = 1> (rows, column)
+    [flat] flat = Squeeze (which, one)
+    [alone] alone = Squeeze (boxes, first)
+    [pick] kept = Gather <axis = 0> (alone, flat)
+}"""
+DRAWN = """graph (int64 n, float[3] x) => (float[3] y) {
+    yes = Constant <value = bool {1}> ()
+    [again] y = Loop (n, yes, x) <body = step (int64 i, bool go, float[3] a) => (bool more, float[3] b) {
+        more = Identity (go)
+        noise = RandomUniformLike (a)
+        [add] b = Add (a, noise)
+    }>
+}"""
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 18]> ' + text)
+
+
+def drawn(specs: Sequence[Any], extent: int, seed: int) -> dict[str, Any]:
+    """Values for inputs, with an extent where a call decides."""
+    rng, values = np.random.default_rng(seed), dict[str, Any]()
+    for spec in specs:
+        shape = [extent if n < 0 else n for n in spec.shape]
+        if spec.dtype.hasobject:
+            values[spec.name] = np.full(shape, "the text", object)
+        elif spec.dtype.kind == "b":
+            values[spec.name] = rng.integers(0, 2, shape).astype(bool)
+        elif spec.dtype.kind in "iu":
+            values[spec.name] = rng.integers(0, 5, shape).astype(spec.dtype)
+        else:
+            values[spec.name] = rng.standard_normal(shape).astype(spec.dtype)
+    return values
+
+
+def boxes(count: int) -> dict[str, Array]:
+    rng = np.random.default_rng(count)
+    corners = rng.random((1, count, 2), np.float32)
+    return {
+        "boxes": np.concatenate([corners, corners + np.float32(0.3)], -1),
+        "scores": rng.random((1, 1, count), np.float32),
+        "w": np.ones((8, 2), np.float32),
+    }
+
+
+def listed(rows: Sequence[Array]) -> Adt:
+    value = Adt(1, "Nil")
+    for row in reversed(rows):
+        value = Adt(0, "Cons", (row, value))
+    return value
+
+
+def floats(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def whole(*numbers: int) -> list[Array]:
+    return [np.array(number, np.int32) for number in numbers]
+
+
+MODELS: dict[str, tuple[str, Sequence[Mapping[str, Any]]]] = {
+    "branches": (IF, [{"c": np.array(c), "x": floats(2, 3)} for c in (True, False)]),
+    "cache that grows": (
+        CACHE,
+        [{"n": np.array(n), "past": floats(1, p, 4), "q": floats(1, 1, 4)} for n, p in ((2, 3), (4, 5))],
+    ),
+    "scan": (SCAN, [{"start": floats(2), "rows": floats(n, 2)} for n in (3, 5)]),
+    "boxes": (BOXES, [boxes(count) for count in (6, 9)]),
+}
+FILES = (
+    *("detector.onnx", "jax/loops.mlir", "ml/c_dt_3.onnx", "ml/s_textclf.onnx", "pytorch/branches.pt2"),
+    *("pytorch/chosen.pt2", "pytorch/counted.pt2", "pytorch/loops.pt2", "tflite/gru_loop.float.tflite"),
+)
+LANGUAGE: dict[str, tuple[str, Sequence[Sequence[Any]]]] = {
+    "rows that grow": (programs.GROWING, [(floats(2, 2), np.int32(2)), (floats(5, 2), np.int32(4))]),
+    "functions that call each other": (programs.ARITHMETIC, [whole(3), whole(8)]),
+    "a list of steps": (
+        programs.LSTM,
+        [(floats(16, 8), floats(16), floats(1, 4), floats(1, 4), listed([floats(1, 4)] * n)) for n in (2, 3)],
+    ),
+    "loop": (programs.WHILE, [(floats(4), np.float32(20))]),
+}
+
+_DEPLOYED = """
+import pickle, sys
+BARRED = {"xdsl", "llvmlite", "onnx", "lark", "tflite"}
+class Bar:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in BARRED:
+            raise ImportError(f"{name} is barred")
+sys.meta_path.insert(0, Bar())
+from whence.runtime import load_program
+with open(sys.argv[1], "rb") as file:
+    tasks = pickle.load(file)
+results = []
+for path, calls in tasks:
+    program = load_program(path)
+    results.append([program.run(c) if isinstance(c, dict) else program.invoke("main", *c) for c in calls])
+rooms = {name.split(".")[1] for name in sys.modules if name.startswith("whence.")}
+with open(sys.argv[2], "wb") as file:
+    pickle.dump((results, rooms), file)
+"""
+
+
+def plain(value: Any) -> Any:
+    """A value of which numpy compares all."""
+    return [value.name, *map(plain, value.fields)] if isinstance(value, Adt) else value
+
+
+def test_programs_run_without_the_compiler_and_give_the_same(tmp_path: Path):
+    tasks: list[tuple[Path, Sequence[Any]]] = []
+    expected: list[list[Any]] = []
+
+    def ship(name: str, exe: Any, calls: Sequence[Any]) -> None:
+        assert isinstance(exe, InterpretedExecutable), name
+        expected.append([exe.run(c) if isinstance(c, dict) else exe(*c) for c in calls])
+        tasks.append((tmp_path / f"{len(tasks)}.tar", calls))
+        with warnings.catch_warnings():
+            # Some branches of exported models are for others than these inputs.
+            warnings.simplefilter("ignore", FrontendWarning)
+            exe.export_library(tasks[-1][0])
+
+    for name, (text, calls) in MODELS.items():
+        ship(name, whence.compile(parsed(text)), list(calls))
+    for name in FILES:
+        exe = whence.compile(EXPORTS / name)
+        ship(name, exe, [drawn(exe.inputs, 4 + k // 2, k) for k in range(3)])
+    for name, (text, calls) in LANGUAGE.items():
+        ship(name, whence.compile(programs.module_of(text, tmp_path)), list(calls))
+    assert len(tasks) >= 12
+    (tmp_path / "tasks").write_bytes(pickle.dumps(tasks))
+    words = [sys.executable, "-c", _DEPLOYED, tmp_path / "tasks", tmp_path / "results"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results, rooms = pickle.loads((tmp_path / "results").read_bytes())
+    assert rooms == {"runtime", "support"}
+    for (path, _), got, wanted in zip(tasks, results, expected, strict=True):
+        for mine, theirs in zip(got, wanted, strict=True):
+            np.testing.assert_equal(plain(mine), plain(theirs), err_msg=str(path))
+
+
+def test_a_file_takes_sizes_that_no_call_had(tmp_path: Path):
+    exe = whence.compile(parsed(CACHE))
+    calls = [{"n": np.array(n), "past": floats(1, p, 4), "q": floats(1, 1, 4)} for n, p in ((2, 3), (4, 11), (1, 40))]
+    exe.run(calls[0])
+    exe.export_library(tmp_path / "x.tar")
+    loaded = load_program(tmp_path / "x.tar")
+    assert loaded.limited == ()
+    for call in calls:
+        np.testing.assert_equal(loaded.run(call), whence.compile(parsed(CACHE)).run(call))
+    assert [str(spec) for spec in loaded.inputs] == [str(spec) for spec in exe.inputs]
+    assert [spec.name for spec in loaded.outputs] == ["all", "last"]
+
+
+def test_what_no_call_came_to_is_named_when_it_is_exported_and_when_it_is_met(tmp_path: Path):
+    exe, path = whence.compile(parsed(IF)), tmp_path / "x.tar"
+    with pytest.raises(PipelineError, match="expected a call before it, as calls decide what is compiled, got none"):
+        exe.export_library(path)
+    assert not path.exists()
+    first = {"c": np.array(True), "x": floats(2, 3)}
+    exe.run(first)
+    with pytest.warns(FrontendWarning, match=r"layer 'choice/second': none, as no call came to it"):
+        exe.export_library(path)
+    loaded = load_program(path)
+    assert loaded.limited == ("layer 'choice/second': none, as no call came to it",)
+    np.testing.assert_array_equal(loaded.run(first)["y"], exe.run(first)["y"])
+    with pytest.raises(FrontendError, match=r"values that the file has code for.*float32\[2, 3\] 'x' \(layer 'choice/"):
+        loaded.run({**first, "c": np.array(False)})
+
+
+def test_what_is_specialised_is_named(tmp_path: Path):
+    exe = whence.compile(parsed(CACHE), tier="static")
+    exe.run({"n": np.array(1), "past": floats(1, 3, 4), "q": floats(1, 1, 4)})
+    with pytest.warns(FrontendWarning, match=r"from layer 'decode/Identity_0' on: for .*float32\[1, 3, 4\] 'keys'"):
+        exe.export_library(tmp_path / "x.tar")
+
+
+def test_random_numbers_of_a_seed_are_the_same(tmp_path: Path):
+    exe, call = whence.compile(parsed(DRAWN), seed=7), {"n": np.array(3), "x": floats(3)}
+    expected = [exe.run(call)["y"] for _ in range(2)]
+    exe.export_library(tmp_path / "x.tar")
+    loaded = load_program(tmp_path / "x.tar")
+    for _ in range(2):
+        np.testing.assert_array_equal([loaded.run(call)["y"] for _ in range(2)], expected)
+        loaded.reset()
+    assert not np.array_equal(expected[0], expected[1])
+
+
+def test_threads_share_a_program(tmp_path: Path):
+    exe = whence.compile(parsed(SCAN))
+    calls = [{"start": floats(2), "rows": floats(n, 2)} for n in range(1, 9)]
+    expected = [exe.run(call)["sums"] for call in calls]
+    exe.export_library(tmp_path / "x.tar")
+    loaded = load_program(tmp_path / "x.tar", threads=2)
+    with ThreadPoolExecutor(4) as workers:
+        for mine, theirs in zip(workers.map(loaded.run, calls * 8), expected * 8, strict=True):
+            np.testing.assert_array_equal(mine["sums"], theirs)
+
+
+def test_functions_and_values_of_the_language(tmp_path: Path):
+    exe = whence.compile(programs.module_of(programs.REVERSE, tmp_path))
+    # No call came: types tell all.
+    exe.export_library(tmp_path / "x.tar")
+    loaded: Any = load_program(tmp_path / "x.tar")
+    cons, value = loaded.constructor("Cons"), loaded.constructor("Nil")()
+    for number in whole(1, 2, 3):
+        value = cons(number, value)
+    assert plain(loaded(value)) == plain(exe(value))
+    assert plain(loaded.invoke("copy", value)) == plain(value)
+    with pytest.raises(FrontendError, match="expected a constructor among Cons, Nil, got 'Conz'"):
+        loaded.constructor("Conz")
+    with pytest.raises(FrontendError, match="expected a value of data type List for 'xs', got a list"):
+        loaded([1, 2])
+    with pytest.raises(FrontendError, match=r"expected a function among .*, got 'cpy'"):
+        loaded.invoke("cpy", value)
+
+
+def test_functions_that_a_program_returns_are_called_and_given_back(tmp_path: Path):
+    exe = whence.compile(programs.module_of(programs.CLOSURES, tmp_path))
+    exe.export_library(tmp_path / "x.tar")
+    loaded: Any = load_program(tmp_path / "x.tar")
+    found, both = loaded(*whole(3, 4))
+    assert int(found) == 3 + 7 * (3 + 7 * 4)
+    assert int(both(10)) == 3 + 7 * 10
+    assert int(loaded.invoke("compose", both, both)(np.int32(1))) == 3 + 7 * (3 + 7)
+    with pytest.raises(FrontendError, match="expected a function of the program for 'f', got a Function"):
+        loaded.invoke("compose", exe(*whole(3, 4))[1], both)
+
+
+def test_an_operator_in_numpy_is_refused_by_layer(tmp_path: Path):
+    exe = whence.compile(programs.module_of(programs.DECIDED, tmp_path))
+    with pytest.raises(PipelineError, match=r"values decide the size of its result, .*net\.mlir:7:3\)"):
+        exe.export_library(tmp_path / "x.tar")
+    assert not (tmp_path / "x.tar").exists()
+
+
+def test_tvms_machine_writes_the_same_file(tmp_path: Path):
+    mod = relay.parse(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32], %c: bool) { if (%c) { %x * %x } else { %x } }'
+    )
+    exe = relay.vm.compile(mod, "llvm")
+    loaded: Any = load_program(exe.export_library(tmp_path / "x.tar"))
+    np.testing.assert_array_equal(loaded(np.array([2, 3], np.float32), True), [4, 9])
+
+
+def test_each_door_names_the_other(tmp_path: Path, files: dict[str, Path]):
+    exe, path = whence.compile(parsed(SCAN)), tmp_path / "x.tar"
+    exe.run({"start": floats(2), "rows": floats(3, 2)})
+    exe.export_library(path)
+    again = tmp_path / "again.tar"
+    exe.export_library(again)
+    assert path.read_bytes() == again.read_bytes()
+    with pytest.raises(PipelineError, match=r"one in which values decide, which whence.runtime.load_program loads"):
+        load_module(path)
+    with pytest.raises(FrontendError, match="expected a model that is one native call, got one in which values decide"):
+        read_artifact(path)
+    with pytest.raises(FrontendError, match=r"a single native call, which whence.runtime.load_module loads"):
+        load_program(files["tar"])
+    with pytest.raises(PipelineError, match=r"expected a file in .tar, got .so: values decide the steps"):
+        exe.export_library(tmp_path / "x.so")
+    with pytest.raises(PipelineError, match="expected the file that export_library wrote"):
+        pickle.dumps(load_program(path))
+    with pytest.raises(PipelineError, match="pickle, copy: expected a model that is one native call"):
+        pickle.dumps(exe)
+
+
+def test_damage_is_told(tmp_path: Path):
+    exe, path = whence.compile(parsed(SCAN)), tmp_path / "x.tar"
+    exe.run({"start": floats(2), "rows": floats(3, 2)})
+    exe.export_library(path)
+    content, rng = bytes(open_sealed(path)), np.random.default_rng(3)
+    start = content.index(b'{"format"')
+    for _ in range(60):
+        data = bytearray(content)
+        data[start + int(rng.integers(0, 4000))] ^= int(rng.integers(1, 128))
+        path.write_bytes(data + seal(memoryview(bytes(data))))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                load_program(path)
+            except WhenceError:
+                continue
