@@ -139,8 +139,7 @@ def _behind(store: StoreOp) -> tuple[Operation, ...]:
             ops[owner] = None
             if owner.regions or not (is_side_effect_free(owner) or isinstance(owner, LoadOp)):
                 raise NotRaised(owner, f"a value of {owner.name}")
-            if not isinstance(owner, LoadOp | IndexOp):
-                pending += owner.operands
+            pending += owner.indices if isinstance(owner, LoadOp | IndexOp) else owner.operands
     for load in (op for op in ops if isinstance(op, LoadOp)):
         if load.parent is not store.parent:
             raise NotRaised(load, "an element that is loaded outside of the loops that use it")

@@ -291,3 +291,18 @@ def test_blocks_that_somebody_scheduled_stay_as_they_are():
 @pytest.mark.parametrize("seed", range(12))
 def test_random_kernels_compute_what_their_loops_do(seed: int) -> None:
     check(seed)
+
+
+def test_elements_at_indices_that_are_data_are_raised() -> None:
+    text = """
+    tir.prim_func @f(%x: !tir.buffer<8x4xf32>, %at: !tir.buffer<5xi32>, %y: !tir.buffer<5x4xf32>) outputs 1 {
+      tir.for %i in 5 { tir.for %j in 4 {
+        %0 = tir.load %at[%i] : !tir.buffer<5xi32> -> i32
+        %1 = arith.index_cast %0 : i32 to index
+        %2 = tir.load %x[%1, %j] : !tir.buffer<8x4xf32> -> f32
+        tir.store %2, %y[%i, %j] : f32, !tir.buffer<5x4xf32>
+      } }
+    }"""
+    assert [stage.name for stage in raised(parsed_prim_func(text)).block.ops] == ["te.compute", "te.return"]
+    x, at = np.random.default_rng(0).random((8, 4), dtype=np.float32), np.array([7, 0, 3, 3, 1], np.int32)
+    assert np.array_equal(whence.build(text)(x, at), x[at])
