@@ -83,6 +83,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("cache_read", "CacheRead", ("block", "[consumer_blocks]"), ("read_buffer_index", "storage_scope")),
     Kind("cache_write", "CacheWrite", ("block",), ("write_buffer_index", "storage_scope")),
     Kind("reindex", "ReIndex", ("block",), ("buffer",)),
+    Kind("transform_layout", "TransformLayout", ("block",), ("buffer", "index_map", "pad_value")),
+    Kind("transform_block_layout", "TransformBlockLayout", ("block",), ("index_map",)),
     Kind("set_scope", "SetScope", ("block",), ("buffer_index", "storage_scope")),
     Kind("compute_at", "ComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
     Kind("reverse_compute_at", "ReverseComputeAt", ("block", "loop"), ("preserve_unit_loops", "index")),
@@ -90,6 +92,10 @@ KINDS: tuple[Kind, ...] = (
     Kind("reverse_compute_inline", "ReverseComputeInline", ("block",), (), ends=("block",)),
     Kind("decompose_reduction", "DecomposeReduction", ("block", "loop"), ()),
     Kind("rfactor", "RFactor", ("loop",), ("factor_axis",)),
+    Kind("pad_einsum", "PadEinsum", ("block",), ("padding",)),
+    Kind("decompose_padding", "DecomposePadding", ("block", "loop"), ()),
+    Kind("blockize", "Blockize", ("target",), ("preserve_unit_iters",)),
+    Kind("tensorize", "Tensorize", ("block_or_loop",), ("tensor_intrin", "preserve_unit_iters")),
 )
 """The primitives on blocks."""
 

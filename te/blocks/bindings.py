@@ -164,14 +164,17 @@ def replace_value(value: SSAValue, by: Place, builder: LocatedBuilder) -> None:
             op.operands = [number if operand is value else operand for operand in op.operands]
 
 
-def resolved(place: Place) -> Place:
-    """Expressions in terms of loop variables: iteration variables are what their blocks bind them to."""
+def resolved(place: Place, within: BlockOp | None = None) -> Place:
+    """Expressions in terms of loop variables: iteration variables are what their blocks bind them to.
+
+    within: a block whose own variables stay.
+    """
     while True:
         by: dict[SSAValue, Place] = {}
         for value in place.values:
             owner = value.owner
             if isinstance(owner, Block) and isinstance(value, BlockArgument):
-                if isinstance(block := owner.parent_op(), BlockOp):
+                if isinstance(block := owner.parent_op(), BlockOp) and block is not within:
                     by[value] = Place((block.map.data.results[value.index],), tuple(block.indices))
             elif isinstance(owner, IndexOp):
                 by[value] = Place(owner.map.data.results, tuple(owner.indices))

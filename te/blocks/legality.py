@@ -97,7 +97,7 @@ def check_parallel(primitive: str, loop: ForOp) -> None:
     """Refuse to run the iterations of a loop at once where two may name one element that one of them writes."""
     verdict = carried(loop)
     if not verdict:
-        text = f"expected iterations of {name_of(loop)} that do not depend on each other, got {_reason(verdict)}"
+        text = f"expected iterations of {name_of(loop)} that do not depend on each other, got {reason(verdict)}"
         refuse(primitive, text, loop, *_blocks(verdict))
 
 
@@ -106,9 +106,7 @@ def check_reorder(primitive: str, old: Sequence[ForOp], new: Sequence[ForOp]) ->
     verdict = reordered(old, new)
     if not verdict:
         order = ", ".join(map(name_of, new))
-        refuse(
-            primitive, f"expected an order that keeps all values, got {order}: {_reason(verdict)}", *_blocks(verdict)
-        )
+        refuse(primitive, f"expected an order that keeps all values, got {order}: {reason(verdict)}", *_blocks(verdict))
 
 
 def check_merge(primitive: str, first: Sequence[ForOp], second: Sequence[ForOp]) -> None:
@@ -116,7 +114,7 @@ def check_merge(primitive: str, first: Sequence[ForOp], second: Sequence[ForOp])
     verdict = fused(first, second)
     if not verdict:
         names = f"{name_of(first[-1])} and {name_of(second[-1])}"
-        text = f"expected loops {names} that need nothing of each other's later iterations, got {_reason(verdict)}"
+        text = f"expected loops {names} that need nothing of each other's later iterations, got {reason(verdict)}"
         refuse(primitive, text, first[-1], second[-1], *_blocks(verdict))
 
 
@@ -133,7 +131,7 @@ def check_one_to_one(
     refuse(primitive, f"expected each element of {name} at one point, got {got}", *ops)
 
 
-def _reason(verdict: Verdict) -> str:
+def reason(verdict: Verdict) -> str:
     """The witness of a conflict, or why there is no answer."""
     if verdict.conflict is not None:
         return str(verdict.conflict)

@@ -45,11 +45,18 @@ def factors_of(primitive: str, loop: ForOp, factors: Sequence[int | None]) -> li
     return [factor for factor in factors if factor is not None]
 
 
+def check_plain(primitive: str, loops: Sequence[ForOp]) -> None:
+    """Refuse loops that are marked, or have notes."""
+    for loop in loops:
+        if loop.kind.data != "serial" or loop.attributes:
+            what = loop.kind.data if loop.kind.data != "serial" else f"notes {', '.join(loop.attributes)}"
+            text = f"expected a serial loop without notes, got {name_of(loop)} with {what}"
+            refuse(primitive, text, loop, remedy=f"{primitive} before the mark")
+
+
 def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForOp]:
     """`for i` -> `for i_0 for i_1`: with a condition where the parts are more than the whole."""
-    if loop.kind.data != "serial" or loop.attributes:
-        what = loop.kind.data if loop.kind.data != "serial" else f"one with notes {', '.join(loop.attributes)}"
-        refuse("split", f"expected a serial loop without notes, got {what}", loop, remedy="split before the mark")
+    check_plain("split", [loop])
     extents = factors_of("split", loop, factors)
     name = name_of(loop)
     parts = [ForOp.make(extent, hint=f"{name}.{number}") for number, extent in enumerate(extents)]
@@ -78,9 +85,7 @@ def fuse(state: State, loops: Sequence[ForOp]) -> ForOp:
     """`for i for j` -> `for i_j_fused`, with i = i_j_fused // n and j = i_j_fused % n."""
     if len(loops) < 1:
         refuse("fuse", "expected at least one loop, got none")
-    for loop in loops:
-        if loop.kind.data != "serial" or loop.attributes:
-            refuse("fuse", f"expected serial loops without notes, got {loop.kind.data} {name_of(loop)}", loop)
+    check_plain("fuse", loops)
     for outer, inner in pairwise(loops):
         if inner.parent_op() is not outer:
             text = f"expected {name_of(inner)} directly in {name_of(outer)}, got it elsewhere"

@@ -15,7 +15,7 @@ from ...provenance.span import fuse as fused_location
 from ...provenance.walk import walk
 from .bindings import Place
 from .legality import check_merge
-from .loops import replace_variable
+from .loops import check_plain, replace_variable
 from .state import State, between, loops_of, name_of, only_child, refuse
 
 
@@ -66,9 +66,7 @@ def _nests(loops: Sequence[ForOp]) -> list[list[ForOp]]:
     if len({path[0] for path in paths}) < len(paths):
         refuse("merge", "expected loops side by side, got one in another, or in the same one", *loops)
     for path in paths:
-        for loop in path:
-            if loop.kind.data != "serial" or loop.attributes:
-                refuse("merge", f"expected serial loops without notes, got {loop.kind.data} {name_of(loop)}", loop)
+        check_plain("merge", path)
         for outer, inner in pairwise(path):
             if only_child(outer) is not inner:
                 text = (
@@ -89,8 +87,7 @@ def loop_partition(state: State, loop: ForOp, factors: Sequence[int | None]) -> 
     part. Handles of what is in the loop are of the first part. Raises ScheduleError for factors beyond the extent.
     """
     name = "loop_partition"
-    if loop.kind.data != "serial" or loop.attributes:
-        refuse(name, "expected a serial loop without notes, got another", loop, remedy=f"{name} before the mark")
+    check_plain(name, [loop])
     extents = _extents(name, loop, factors)
     sources = [loop, *(loop.clone() for _ in extents[1:])]
     anchor = loop.parent

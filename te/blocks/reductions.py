@@ -94,7 +94,7 @@ def check_alone(name: str, block: BlockOp) -> None:
     for buffer in buffers_of(block, writes=True):
         for op in [*stores_of(func, buffer), *loads_of(func, buffer)]:
             other = block_of(op)
-            if other is block:
+            if block.is_ancestor(op):
                 continue
             shared = set(loops_of(block)) & set(loops_of(other)) if other is not None else set[ForOp]()
             if op.name == "tir.store" or shared:

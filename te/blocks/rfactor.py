@@ -22,6 +22,7 @@ from ...provenance.walk import walk
 from .accesses import name_of_buffer
 from .bindings import Place, joined, replaced, resolved
 from .bodies import allocated, check_own_values, copied, covers, is_whole, move_access, ordered_loops, own_nest
+from .loops import check_plain
 from .reductions import check_alone
 from .state import State, blocks_in, loops_of, name_of, refuse
 
@@ -100,8 +101,7 @@ def _reduction(loop: ForOp) -> _Reduction:
     if len(blocks) != 1:
         refuse(NAME, f"expected a loop of one block, got one of {len(blocks)}", loop)
     (block,) = blocks
-    if loop.kind.data != "serial" or loop.attributes:
-        refuse(NAME, "expected a serial loop without notes, got another", loop, remedy="rfactor before the mark")
+    check_plain(NAME, [loop])
     if block.init is None:
         refuse(NAME, "expected a reduction that starts with tir.init, got a block without", block, loop)
     stores = [op for op in walk(block) if isinstance(op, StoreOp)]

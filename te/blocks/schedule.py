@@ -21,15 +21,14 @@ from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..schedule.choices import Choice, plain
 from . import caches, inline, loops, parts, placement, reductions
-from .base import BlockLike, Factor, Scheduling
+from .base import BlockLike, Factor
 from .record import attribute_of
-from .reindex import reindex
-from .rfactor import rfactor
 from .state import BlockRV, LoopRV, refuse
+from .structures import Structures
 
 
 @doors(ScheduleError, inherited=True)
-class BlockSchedule(Scheduling):
+class BlockSchedule(Structures):
     """A schedule of kernels; `module` is copied."""
 
     def split(
@@ -229,42 +228,6 @@ class BlockSchedule(Scheduling):
             attrs,
             lambda op: [caches.cache_write(self.state, op, write_buffer_index, storage_scope)],
         )[0]
-
-    def reindex(self, block: BlockLike, buffer: str | Sequence[str | int]) -> BlockRV:
-        """Copy a buffer that a block accesses at one place, with its variables as dims, and return the copying block.
-
-        buffer: `("read", 0)`, `("write", 0)`, or a name. Raises ScheduleError for several places, and where the buffer
-        is not complete before, or not the block's own.
-        """
-        kind, index = caches.kind_and_index("reindex", buffer)
-
-        def run(op: BlockOp) -> list[Operation]:
-            writes = kind == "write" or (not kind and caches.is_written(op, index))
-            return [reindex(self.state, op, index, writes=writes)]
-
-        return self._on_block("reindex", block, {"buffer": buffer}, run)[0]
-
-    def set_scope(self, block: BlockLike, buffer_index: int | str, storage_scope: str) -> None:
-        """Give a buffer that a block writes another scope, which is part of its name.
-
-        Raises ScheduleError for an argument of the kernel, and an unknown scope.
-        """
-
-        def run(op: BlockOp) -> list[Operation]:
-            caches.set_scope(op, buffer_index, storage_scope)
-            return []
-
-        self._on_block("set_scope", block, {"buffer_index": buffer_index, "storage_scope": storage_scope}, run)
-
-    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
-        """`for k: C += X[k]` -> `for k: C_rf[k] += X[k]; for k: C += C_rf[k]`; returns the block of C_rf.
-
-        factor_axis: the dim of C_rf that the loop is. Raises ScheduleError for a loop that is not of the reduction
-        alone, and for a reduction that does not start with the neutral value.
-        """
-        op = self.state.loop("rfactor", loop)
-        attrs = {"factor_axis": factor_axis}
-        return self._apply("rfactor", [loop], attrs, lambda: [rfactor(self.state, op, factor_axis)], op)[0]
 
     def decompose_reduction(self, block: BlockLike, loop: LoopRV) -> BlockRV:
         """Put the start of a reduction in front of a loop, and return its block; `block` adds the terms then.

@@ -155,6 +155,31 @@ tir.prim_func @main(%X: !tir.buffer<16xf32>, %Z: !tir.buffer<16xf32>) outputs 1 
 }
 """
 
+PAD = """
+tir.prim_func @main(%X: !tir.buffer<12xf32>, %Z: !tir.buffer<16xf32>) outputs 1 {
+  tir.for %i in 16 {
+    tir.block "pad" (%v : spatial 16) at [%i] {
+      %0 = tir.load %X[%v - 2] if [%v - 2, 13 - %v] >= 0 else 0.0 : f32 : !tir.buffer<12xf32> -> f32
+      tir.store %0, %Z[%v] : f32, !tir.buffer<16xf32>
+    }
+  }
+}
+"""
+
+PAD2 = """
+tir.prim_func @main(%X: !tir.buffer<4x6xf32>, %Z: !tir.buffer<7x8xf32>) outputs 1 {
+  tir.for %i in 7 {
+    tir.for %j in 8 {
+      tir.block "pad" (%u : spatial 7, %v : spatial 8) at [%i, %j] {
+        %0 = tir.load %X[%u - 1, %v - 1] if [%u - 1, 4 - %u, %v - 1, 6 - %v] >= 0 else 1.0 : f32
+          : !tir.buffer<4x6xf32> -> f32
+        tir.store %0, %Z[%u, %v] : f32, !tir.buffer<7x8xf32>
+      }
+    }
+  }
+}
+"""
+
 ONE = SUM.replace("%zero = arith.constant 0.0", "%zero = arith.constant 1.0")
 
 Array = NDArray[Any]
@@ -176,6 +201,14 @@ def _shift(x: Array) -> Array:
     return x[::-1]
 
 
+def _pad(x: Array) -> Array:
+    return np.pad(x, 2)
+
+
+def _pad2(x: Array) -> Array:
+    return np.pad(x, ((1, 2), (1, 1)), constant_values=1)
+
+
 def _one(x: Array) -> Array:
     return x.sum(1) + 1
 
@@ -194,6 +227,8 @@ SOURCES: dict[str, tuple[str, Sequence[tuple[int, ...]], Callable[..., Array]]] 
     "EW": (EW, [(8, 6)], _elementwise),
     "STENCIL": (STENCIL, [(20,)], _stencil),
     "SHIFT": (SHIFT, [(16,)], _shift),
+    "PAD": (PAD, [(12,)], _pad),
+    "PAD2": (PAD2, [(4, 6)], _pad2),
     "ONE": (ONE, [(4, 24)], _one),
     "SUM": (SUM, [(4, 24)], _sum),
     "SCAN": (SCAN, [(5, 7)], _scan),

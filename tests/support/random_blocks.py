@@ -24,8 +24,8 @@ from whence.te.blocks.schedule import BlockSchedule
 from whence.te.blocks.state import LoopRV
 
 Shape: TypeAlias = tuple[int, ...]
-Read: TypeAlias = tuple[str, Shape, list[str]]
-"""A buffer, its shape and the indices."""
+Read: TypeAlias = tuple[str, Shape, list[str], str]
+"""A buffer, its shape, the indices, and the condition with what is read where it does not hold."""
 
 
 def _buffer(shape: Shape) -> str:
@@ -67,34 +67,41 @@ class Maker:
         """Add a block: of a point each, of neighbours, transposed, or a sum."""
         sources = [self.buffers[-1], self.random.choice(self.buffers)]
         source, shape = sources[0]
-        kind = self.random.choice(("point", "point", "neighbours", "turned", "sum", "sum", "twice"))
+        kind = self.random.choice(("point", "point", "neighbours", "turned", "sum", "sum", "twice", "padded"))
         axes: list[tuple[str, int]]
         reads: list[Read]
         variables = [f"%{name}v{n}" for n in range(len(shape))]
         if kind == "neighbours" and shape[-1] > 2:
             reach = self.random.choice((1, 2))
             out = (*shape[:-1], shape[-1] - reach)
-            reads = [(source, shape, [*variables[:-1], f"{variables[-1]} + {step}"]) for step in range(reach + 1)]
+            reads = [(source, shape, [*variables[:-1], f"{variables[-1]} + {step}"], "") for step in range(reach + 1)]
+            axes = [("spatial", extent) for extent in out]
+            point = variables
+        elif kind == "padded":
+            out = (*shape[:-1], shape[-1] + 2)
+            last = variables[-1]
+            guard = f" if [{last} - 1, {last} * -1 + {shape[-1]}] >= 0 else 1.0 : f32"
+            reads = [(source, shape, [*variables[:-1], f"{last} - 1"], guard)]
             axes = [("spatial", extent) for extent in out]
             point = variables
         elif kind == "turned" and len(shape) == 2:
             out = shape[::-1]
-            reads = [(source, shape, variables[::-1])]
+            reads = [(source, shape, variables[::-1], "")]
             axes = [("spatial", extent) for extent in out]
             point = variables
         elif kind == "sum":
             out = shape[:-1] if len(shape) == 2 else (self.random.choice((2, 3)),)
             if len(shape) == 2:
                 axes = [("spatial", shape[0]), ("reduce", shape[1])]
-                reads, point = [(source, shape, variables)], variables[:1]
+                reads, point = [(source, shape, variables, "")], variables[:1]
             else:
                 axes = [("spatial", out[0]), ("reduce", shape[0])]
                 variables = [f"%{name}v0", f"%{name}v1"]
-                reads, point = [(source, shape, variables[1:])], variables[:1]
+                reads, point = [(source, shape, variables[1:], "")], variables[:1]
         else:
             out = shape
             axes = [("spatial", extent) for extent in shape]
-            reads, point = [(source, shape, variables)], variables
+            reads, point = [(source, shape, variables, "")], variables
         other, its = sources[1]
         if (
             kind in ("point", "sum")
@@ -103,7 +110,7 @@ class Maker:
             and len(its) <= len(axes)
             and all(its[n] == axes[n][1] for n in range(len(its)))
         ):
-            reads = [*reads, (other, its, variables[: len(its)])]
+            reads = [*reads, (other, its, variables[: len(its)], "")]
         self._emit(name, axes, variables, reads, (name + "_out", out, point), reduce=kind == "sum")
         self.buffers.append((name + "_out", out))
 
@@ -131,9 +138,10 @@ class Maker:
             values.append(self._value())
             self.lines.append(f"{values[-1]} = tir.load {place} : {_buffer(shape)} -> f32")
         terms: list[str] = []
-        for source, its, indices in reads:
+        for source, its, indices, guard in reads:
             terms.append(self._value())
-            self.lines.append(f"{terms[-1]} = tir.load %{source}[{', '.join(indices)}] : {_buffer(its)} -> f32")
+            read = f"tir.load %{source}[{', '.join(indices)}]{guard} : {_buffer(its)} -> f32"
+            self.lines.append(f"{terms[-1]} = {read}")
         total = terms[0]
         for term in terms[1:]:
             made = self._value()
@@ -186,6 +194,43 @@ def _reorder(s: BlockSchedule, r: Random) -> object:
     return s.reorder(*loops[: r.randrange(1, len(loops) + 1)] if loops else loops)
 
 
+def _map(indices: list[Any], r: Random) -> list[Any]:
+    """A layout of indices: turned, cut or joined."""
+    result = list(indices)
+    r.shuffle(result)
+    if r.random() < 0.7:
+        number, step = r.randrange(len(result)), r.choice((2, 2, 3, 4))
+        index = result.pop(number)
+        result += [index % step]
+        result.insert(number, index // step)
+    return result
+
+
+def _mapping(r: Random) -> Callable[..., list[Any]]:
+    seed = r.randrange(1 << 30)
+
+    def mapping(*indices: Any) -> list[Any]:
+        return _map(list(indices), Random(seed))
+
+    return mapping
+
+
+def _layout(s: BlockSchedule, r: Random) -> object:
+    pad = r.choice((None, None, 0, 1.5))
+    side = r.choice((("write", 0), ("write", 0), ("read", 0)))
+    return s.transform_layout(r.choice(_blocks(s)), side, _mapping(r), pad)
+
+
+def _block_layout(s: BlockSchedule, r: Random) -> object:
+    return s.transform_block_layout(r.choice(_blocks(s)), _mapping(r))
+
+
+def _pad(s: BlockSchedule, r: Random) -> object:
+    block = r.choice(_blocks(s))
+    count = next(len(op.domain) for op in s.module.walk() if isinstance(op, BlockOp) and op.label.data == block)
+    return s.pad_einsum(block, [r.choice((1, 2, 3, 4, 5)) for _ in range(count)])
+
+
 PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "split": _split,
     "fuse": _fuse,
@@ -205,6 +250,11 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "reindex": lambda s, r: s.reindex(r.choice(_blocks(s)), r.choice((("read", 0), ("read", 1), ("write", 0)))),
     "set_scope": lambda s, r: s.set_scope(r.choice(_blocks(s)), 0, "shared"),
     "rfactor": lambda s, r: s.rfactor(_any_loop(s, r), r.choice((0, 0, 1, -1))),
+    "transform_layout": _layout,
+    "transform_block_layout": _block_layout,
+    "pad_einsum": _pad,
+    "decompose_padding": lambda s, r: s.decompose_padding(r.choice(_blocks(s)), _any_loop(s, r)),
+    "blockize": lambda s, r: s.blockize(_any_loop(s, r)),
     "decompose_reduction": lambda s, r: s.decompose_reduction(r.choice(_blocks(s)), _any_loop(s, r)),
 }
 """A random call of each primitive."""

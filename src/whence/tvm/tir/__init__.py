@@ -44,6 +44,7 @@ from whence.te.language.statements import While as While
 from whence.te.language.statements import decl_buffer as decl_buffer
 from whence.tir.function import PrimFunc as PrimFunc
 from whence.tir.kinds import KINDS
+from whence.tir.tensor_intrin import TensorIntrin as TensorIntrin
 
 call_cpacked = call_packed_lowered = call_cpacked_lowered = call_packed
 """A call of a registered function is one, however TVM lowers it."""
