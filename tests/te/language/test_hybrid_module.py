@@ -127,6 +127,7 @@ def test_division_and_bits_of_integers() -> None:
         ("def f(a:\n", r"was never closed|invalid syntax"),
         ("x = 1\n", "expected a source of one function, got none"),
         ("def f(a): pass\ndef g(a): pass\n", "expected a source of one function, got f, g"),
+        ("def f(a, n=print()): pass\n", "expected a function without default values, got some of f"),
     ],
 )
 def test_bad_sources(source: str, text: str, tmp_path: Path) -> None:
@@ -136,6 +137,13 @@ def test_bad_sources(source: str, text: str, tmp_path: Path) -> None:
         te.hybrid.HybridModule()(1)
     with pytest.raises(ScheduleError, match=r"cannot read .*missing\.py"):
         te.hybrid.HybridModule().load(str(tmp_path / "missing.py"))
+
+
+def test_what_stands_around_a_body_is_not_run(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    touch = f"__import__('pathlib').Path({str(ran)!r}).touch()"
+    te.hybrid.HybridModule(f"{touch}\n@{touch}\ndef f(a: {touch}, *b: {touch}, c: {touch}) -> {touch}:\n    return a\n")
+    assert not ran.exists()
 
 
 def test_what_scripts_cannot_say_is_refused() -> None:

@@ -73,15 +73,19 @@ class HybridModule:
         if len(functions) != 1:
             names = ", ".join(function.name for function in functions) or "none"
             raise ScheduleError(f"te.hybrid.HybridModule: expected a source of one function, got {names} ({file})")
-        functions[0].decorator_list = []
-        # The rest of a file is not run; that of the function is found by its lines.
+        (function,) = functions
+        if function.args.defaults or any(function.args.kw_defaults):
+            reason = f"expected a function without default values, got some of {function.name}"
+            raise ScheduleError(f"te.hybrid.HybridModule: {reason} ({file}:{function.lineno})")
+        # Nothing of a file is run: annotations stay texts, as in this module.
+        function.decorator_list = []
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         names: dict[str, Any] = {}
-        exec(compile(ast.Module(functions, []), file, "exec"), names)
-        function = names[functions[0].name]
-        assert isinstance(function, FunctionType)
-        self.name = self.name or function.__name__
-        self._source, self._function = text, script(function)
+        exec(compile(ast.Module([function], []), file, "exec"), names)
+        made = names[function.name]
+        assert isinstance(made, FunctionType)
+        self.name = self.name or made.__name__
+        self._source, self._function = text, script(made)
 
 
 @door()
