@@ -20,6 +20,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...provenance.diagnostics import fail
+from ..sizes import Size
+from ..sizes.text import parse_size
 from .base import AXIS, NUMBER, AxisType, NumberType, Primitive, StageType, ThreadType, number
 
 
@@ -36,9 +38,11 @@ class _Split(Primitive):
     outer = result_def(AxisType)
     inner = result_def(AxisType)
 
-    def __init__(self, axis: SSAValue, count: int | SSAValue):
-        """count: the constant, or a number that follows from a knob."""
-        constant = {} if isinstance(count, SSAValue) else {self._word(): number(count)}
+    def __init__(self, axis: SSAValue, count: int | SSAValue | str):
+        """count: the constant, a number that follows from a knob, or the text of a size over names."""
+        constant: dict[str, Attribute] = {}
+        if not isinstance(count, SSAValue):
+            constant[self._word()] = StringAttr(count) if isinstance(count, str) else number(count)
         super().__init__(operands=_operands(axis, count), properties=constant, result_types=[AXIS, AXIS])
 
     @classmethod
@@ -46,18 +50,25 @@ class _Split(Primitive):
         return next(iter(cls.get_irdl_definition().properties))
 
     @property
-    def count(self) -> int | SSAValue:
-        """The factor or the number of parts: a constant, or a number that follows from a knob."""
+    def count(self) -> Size | SSAValue:
+        """The factor or the number of parts: a constant, a size over names, or a number that follows from a knob."""
         if self.number is not None:
             return self.number
-        return cast("IntegerAttr[IntegerType]", self.properties[self._word()]).value.data
+        constant = self.properties[self._word()]
+        if isinstance(constant, StringAttr):
+            return parse_size(constant.data)
+        return cast("IntegerAttr[IntegerType]", constant).value.data
 
     def verify_(self) -> None:
         constant = self.properties.get(self._word())
         if (constant is None) == (self.number is None):
             fail(self, f"a {self._word()}, as a constant or of a knob", "none" if constant is None else "both")
-        if not isinstance(self.count, SSAValue) and self.count < 1:
-            fail(self, self.LEAST, str(self.count))
+        try:
+            count = self.count
+        except ValueError as error:
+            fail(self, f"a {self._word()} over names", f"{constant} ({error})")
+        if isinstance(count, int) and count < 1:
+            fail(self, self.LEAST, str(count))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -66,7 +77,7 @@ class _Split(Primitive):
         if isinstance(count := self.count, SSAValue):
             printer.print_ssa_value(count)
         else:
-            printer.print_string(str(count))
+            printer.print_string(str(count) if isinstance(count, int) else f'"{count}"')
         if self.attributes:
             printer.print_string(" ")
             printer.print_attr_dict(self.attributes)
@@ -75,8 +86,11 @@ class _Split(Primitive):
     def parse(cls, parser: Parser) -> Self:
         axis = parser.resolve_operand(parser.parse_unresolved_operand(), AXIS)
         parser.parse_keyword(cls._word())
-        value = parser.parse_optional_unresolved_operand()
-        count = parser.parse_integer() if value is None else parser.resolve_operand(value, NUMBER)
+        if (size := parser.parse_optional_str_literal()) is not None:
+            count = size
+        else:
+            value = parser.parse_optional_unresolved_operand()
+            count = parser.parse_integer() if value is None else parser.resolve_operand(value, NUMBER)
         op = cls(axis, count)
         op.attributes.update(parser.parse_optional_attr_dict())
         return op
@@ -84,11 +98,11 @@ class _Split(Primitive):
 
 @irdl_op_definition
 class SplitOp(_Split):
-    """`axis` becomes `outer` of ceil(extent / factor) and `inner` of factor."""
+    """`axis` becomes `outer` of ceil(extent / factor) and `inner` of factor: a number, or a size over names."""
 
     name = "schedule.split"
     LEAST: ClassVar[str] = "a factor of at least 1"
-    factor = opt_prop_def(IntegerAttr[I64])
+    factor = opt_prop_def(IntegerAttr[I64] | StringAttr)
 
 
 @irdl_op_definition
@@ -97,7 +111,7 @@ class SplitByNPartsOp(_Split):
 
     name = "schedule.split_by_nparts"
     LEAST: ClassVar[str] = "at least 1 part"
-    nparts = opt_prop_def(IntegerAttr[I64])
+    nparts = opt_prop_def(IntegerAttr[I64] | StringAttr)
 
 
 @irdl_op_definition

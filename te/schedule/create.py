@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import BlockArgument
 
-from ...dialects.sizes import SizeExpr, UndecidedSize
-from ...dialects.sizes.kernel import kernel_size
+from ...dialects.sizes import UndecidedSize
+from ...dialects.sizes.kernel import is_derived
 from ...dialects.te import STAGES
 from ...support.doors import door
+from ...support.dtypes import INT
 from ...support.errors import ScheduleError
 from ..language.emit import build_function
+from ..language.expr import Var
+from ..language.extents import size_of
 from ..language.tensor import Operation, Tensor
 from ..language.tensor_compute import TensorComputeOp
-from .open_sizes import OpenSizes
+from .open_sizes import FunctionSizes, OpenSizes
 from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
-
-_NOMINAL = 256
-"""The value of an open size while primitives are chosen, where no code fits all sizes: loops end elsewhere then."""
-
-
-class _Sizes(Mapping[str, "float | SizeExpr"]):
-    """The sizes that are given, and one of the function (or a nominal one) for every other that is asked for."""
-
-    def __init__(self, given: Mapping[str, float], nominal: bool = False):
-        self._given = given
-        self._nominal = nominal
-        self.missing: dict[str, int] = {}
-
-    def __getitem__(self, name: str) -> float | SizeExpr:
-        if name in self._given:
-            return self._given[name]
-        number = self.missing.setdefault(name, len(self.missing))
-        return _NOMINAL if self._nominal else kernel_size(number)
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
-
-    def __len__(self) -> int:
-        return len(self._given)
 
 
 @door(ScheduleError)
@@ -64,18 +40,18 @@ def create_schedule(
     named = (tensor for output in wanted for tensor in ([output] if isinstance(output, Tensor) else output.outputs))
     # Tensors of one operation may name it several times.
     outputs = list(dict.fromkeys(named))
-    values_of = _Sizes(sizes or {})
+    values_of = FunctionSizes(sizes)
     try:
         func, values = build_function(outputs, inputs, name, values_of)
     except UndecidedSize:
-        values_of = _Sizes(sizes or {}, nominal=True)
+        values_of = FunctionSizes(sizes, nominal=True)
         func, values = build_function(outputs, inputs, name, values_of)
         symbolic = False
     else:
         symbolic = True
         if values_of.missing:
             func.properties["sizes"] = ArrayAttr(map(StringAttr, values_of.missing))
-    schedule = Schedule(func)
+    schedule = Schedule(func, values_of)
     stage_of = {stage.producer: stage for stage in schedule.stages}
     for tensor, value in values.items():
         if isinstance(value, BlockArgument):
@@ -85,10 +61,7 @@ def create_schedule(
     for operation, stage in schedule.operations.items():
         if isinstance(operation, TensorComputeOp) and isinstance(operation.intrin, TensorIntrin):
             stage.tensor_compute(operation.intrin, operation.schedulable_ndim)
-    if values_of.missing:
-        parameters = [*schedule.arguments, *outputs]
-        names = tuple(values_of.missing)
-        schedule.open = OpenSizes(names, dict(sizes or {}), tuple(parameters), tuple(outputs), symbolic)
+    schedule.origin = OpenSizes((), dict(sizes or {}), (*schedule.arguments, *outputs), tuple(outputs), symbolic)
     return schedule
 
 
@@ -96,7 +69,11 @@ def with_sizes(schedule: Schedule, sizes: Mapping[str, float]) -> Schedule:
     """A schedule of open sizes for these, with the same primitives; raises ScheduleError when one has no value."""
     open_sizes = schedule.open
     assert open_sizes is not None
+    values = {**open_sizes.given, **sizes}
+    for each in open_sizes.names:
+        if not is_derived(each):
+            size_of(Var(each, INT), values)
     inputs = [tensor for tensor in open_sizes.parameters if tensor not in open_sizes.outputs]
     name = schedule.func.sym_name.data
-    func, _ = build_function(open_sizes.outputs, inputs, name, {**open_sizes.given, **sizes})
-    return replay(func, schedule.sequence, None, schedule.intrinsics)
+    func, _ = build_function(open_sizes.outputs, inputs, name, values)
+    return replay(func, schedule.sequence, None, schedule.intrinsics, FunctionSizes(values))

@@ -114,17 +114,17 @@ class Split:
     parent: IterVar
     outer: IterVar
     inner: IterVar
-    factor: int
-    nparts: int | None = None
+    factor: Size
+    nparts: Size | None = None
     tail: Tail | None = None
 
     def extents(self, parent: Size) -> tuple[Size, Size]:
         """The extents of outer and inner if the parent has this extent."""
-        if not isinstance(parent, int):
-            parts = self.nparts
+        parts = self.nparts
+        if not (isinstance(parent, int) and isinstance(self.factor, int) and (parts is None or isinstance(parts, int))):
             return (ceil_div(parent, self.factor), self.factor) if parts is None else (parts, ceil_div(parent, parts))
-        if self.nparts is not None:
-            outer = max(1, min(self.nparts, parent))
+        if parts is not None:
+            outer = max(1, min(parts, parent))
             return outer, -(-parent // outer)
         inner = max(1, min(self.factor, parent))
         return -(-parent // inner), inner

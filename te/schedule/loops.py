@@ -16,7 +16,7 @@ from xdsl.irdl import IRDLOperation
 from ...dialects import schedule as ops
 from ...dialects import te
 from ...support.errors import ScheduleError
-from ..language.expr import Axis
+from ..language.expr import Axis, ExprLike
 from ..language.layouts import inverse_layout
 from .choices import Choice, least, plain
 from .intrin_parameters import OpenIntrin
@@ -25,6 +25,7 @@ from .leaves import LeafIterVars
 from .opaque import Producer
 from .record import Record
 from .script_loops import ScriptLoops
+from .split_counts import split_count
 from .stage_state import StageState
 from .stage_table import Key
 from .tensor_intrin import TensorIntrin
@@ -143,9 +144,9 @@ class LoopPrimitives(StageState):
     def split(
         self,
         axis: IterVar | Axis,
-        factor: int | None = None,
+        factor: ExprLike | None = None,
         *,
-        nparts: int | None = None,
+        nparts: ExprLike | None = None,
         tail: Tail | None = None,
     ) -> tuple[IterVar, IterVar]:
         """`for i in 32` -> `for i.outer in 4 { for i.inner in 8 {`, with factor 8 or with nparts 4.
@@ -153,34 +154,32 @@ class LoopPrimitives(StageState):
         Returns (outer, inner). tail: what an uneven factor makes of the last iteration. "guard": its body is guarded,
         in every iteration; "cut": code of its own comes after a main loop without guards; "round_up": stages computed
         inside compute whole tiles, reading zeros past the end, and only what this stage itself stores is guarded.
-        Without it a guard that later passes may cut. Raises ScheduleError for an axis that is no serial loop of this
-        stage, for an unknown tail, to round up a reduction, and unless exactly one of factor and nparts is given.
+        Without it a guard that later passes may cut. A factor of variables is a size of a call. Raises ScheduleError
+        for an axis that is no serial loop of this stage, an unknown tail, to round up a reduction, and unless exactly
+        one of factor and nparts is given.
         """
         axis = self.axis_of(axis)
         position = self._serial("split", axis)
         if (factor is None) == (nparts is None):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
-        what, number = ("nparts", nparts) if factor is None else ("factor", factor)
-        wanted = self.integer("split", f"the {what}", number)
-        if (count := plain(wanted)) < 1:
-            self.fail("split", f"expected a positive {what}, got {count}")
-        factor, nparts = (None, count) if factor is None else (count, None)
         if tail not in (None, *get_args(Tail)):
             self.fail("split", f"expected the tail {', '.join(get_args(Tail))}, got {tail}")
         if tail == "round_up" and axis.reduce:
             self.fail("split", f"expected a tail of guard or cut for the reduction {axis.name}, got round_up")
+        what, value = ("factor", factor) if nparts is None else ("nparts", nparts)
+        count, wanted = split_count(self, self.record, f"the {what}", value)
         # The factor as given, not as the axis allows: where the stage computes a part, so does the axis.
-        draft = Split(axis, axis, axis, factor or 0, nparts)
-        counts = draft.extents(axis.extent)
+        size, parts = (count, None) if nparts is None else (0, count)
+        counts = Split(axis, axis, axis, size, parts).extents(axis.extent)
         outer = IterVar(f"{axis.name}.outer", counts[0], axis.sort)
         inner = IterVar(f"{axis.name}.inner", counts[1], axis.sort)
         self.leaf[position : position + 1] = [outer, inner]
-        within = cast(int, counts[1]) if factor is not None else 0
-        self.relations.append(Split(axis, outer, inner, within, nparts, tail))
-        if factor is not None and count != counts[1]:
+        self.relations.append(Split(axis, outer, inner, counts[1] if parts is None else 0, parts, tail))
+        if isinstance(wanted, int) and parts is None and count != counts[1]:
             wanted = least(wanted, cast(int, counts[1]))
-        handle, recorded = self.handle(axis), self.record.number(wanted, self)
-        split = ops.SplitOp(handle, recorded) if factor is not None else ops.SplitByNPartsOp(handle, recorded)
+        handle = self.handle(axis)
+        recorded = wanted if isinstance(wanted, str) else self.record.number(wanted, self)
+        split = ops.SplitOp(handle, recorded) if parts is None else ops.SplitByNPartsOp(handle, recorded)
         if tail is not None:
             split.attributes["tail"] = StringAttr(tail)
         if tail == "cut":
@@ -292,7 +291,7 @@ class LoopPrimitives(StageState):
         self.record.add(ops.ReorderOp([self.handle(axis) for axis in axes]), self)
 
     def tile(
-        self, x: IterVar | Axis, y: IterVar | Axis, x_factor: int, y_factor: int
+        self, x: IterVar | Axis, y: IterVar | Axis, x_factor: ExprLike, y_factor: ExprLike
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
         """`for x { for y {` -> `for x.outer { for y.outer { for x.inner { for y.inner {`.
 
@@ -301,8 +300,7 @@ class LoopPrimitives(StageState):
         x, y = self.axis_of(x), self.axis_of(y)
         for axis, factor in ((x, x_factor), (y, y_factor)):
             self._serial("split", axis)
-            if plain(self.integer("split", "the factor", factor)) < 1:
-                self.fail("split", f"expected a positive factor, got {factor}")
+            split_count(self, self.record, "the factor", factor)
         if x is y:
             self.fail("tile", f"expected two axes, got {x.name} twice")
         x_outer, x_inner = self.split(x, x_factor)

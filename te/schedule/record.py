@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
 from ...dialects.format import name_hint
+from ...dialects.sizes import Size, size_max, substitute, symbols_of
+from ...dialects.sizes.kernel import at_least
 from ...provenance.builder import LocatedBuilder
 from .choices import Choice, plain
 from .issued import issued
 from .itervar import IterVar, ThreadAxis
+from .open_sizes import FunctionSizes
 from .stage_state import GroupState, StageState
 from .stage_table import StageTable
 from .tensor_intrin import TensorIntrin
@@ -33,6 +36,8 @@ class Record:
         func = table.func
         self.sequence = ops.SequenceOp(func.sym_name.data)
         self.sequence.location = func.location
+        self.sizes = FunctionSizes(names=func.size_names)
+        """The sizes that primitives may name."""
         self.intrinsics: dict[str, TensorIntrin] = {}
         """The intrinsics by their names in the sequence."""
         self.quiet = False
@@ -45,6 +50,19 @@ class Record:
         self._threads: dict[ThreadAxis, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
         self._groups: dict[GroupState, SSAValue] = {}
+
+    def size(self, named: Size) -> Size:
+        """A size over names, at least 1, as one of the function's, of whose sizes new names become some."""
+        if isinstance(named, int):
+            return named
+        values = {name: self.sizes[name] for name in symbols_of(named)}
+        size = substitute(named, cast("dict[str, Size]", values))
+        if not at_least(size, 1):
+            most = size_max(size, 1)
+            size = most if isinstance(most, int) else cast(Size, self.sizes[str(most)])
+        if self.sizes.missing and not self.sizes.nominal:
+            self.table.func.properties["sizes"] = ArrayAttr(map(StringAttr, self.sizes.missing))
+        return size
 
     @property
     def groups(self) -> list[GroupState]:

@@ -10,8 +10,10 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import schedule as ops
+from ...dialects.sizes import Size
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
+from ..language.expr import ExprLike
 from .choices import Choice, repeated
 from .group import Group
 from .itervar import IterVar, Tail, ThreadAxis
@@ -82,8 +84,8 @@ class _Replay:
     def _host(self, axis: SSAValue) -> Stage:
         return self.hosts[self.axes[axis]]
 
-    def _number(self, count: int | SSAValue) -> int:
-        return self.numbers[count] if isinstance(count, SSAValue) else count
+    def _number(self, count: Size | SSAValue) -> ExprLike:
+        return cast(ExprLike, self.numbers[count] if isinstance(count, SSAValue) else count)
 
     def _name(self, stage: Stage, handles: Sequence[SSAValue], axes: Sequence[IterVar]) -> None:
         """Bind handles to axes of a stage, as many as both have."""

@@ -11,6 +11,7 @@ first k primitives applied, made by replaying them. A primitive that fails chang
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -26,7 +27,7 @@ from ...support.markup import folded, preformatted
 from ...support.rooms import name_in
 from ..language.tensor import Operation as TeOperation
 from .normalize import normalize
-from .open_sizes import OpenSizes
+from .open_sizes import FunctionSizes, OpenSizes
 from .primitives import SchedulePrimitives
 from .replay import apply_sequence
 from .stage import Stage
@@ -41,11 +42,13 @@ class Schedule(SchedulePrimitives):
     `func` is changed by cache_write; hand in a clone to keep it.
     """
 
-    def __init__(self, func: te.FuncOp):
+    def __init__(self, func: te.FuncOp, sizes: FunctionSizes | None = None):
         self._origin = func.clone()
         super().__init__(func)
-        self.open: OpenSizes | None = None
-        """The origin, when sizes are open: extents are nominal then."""
+        if sizes is not None:
+            self.record.sizes = sizes
+        self.origin: OpenSizes | None = None
+        """What it was created of."""
         options = PassContext.current()
         self.keep_schedule_record = bool(options.option("te.keep_schedule_record"))
         self.record.lines = {} if options.option("te.keep_primitive_lines") else None
@@ -75,6 +78,12 @@ class Schedule(SchedulePrimitives):
     def intrinsics(self) -> dict[str, TensorIntrin]:
         """The intrinsics by their names in the sequence."""
         return self.record.intrinsics
+
+    @property
+    def open(self) -> OpenSizes | None:
+        """The origin, when sizes are open."""
+        names = tuple(self.record.sizes.missing)
+        return replace(self.origin, names=names) if self.origin is not None and names else None
 
     @property
     def outputs(self) -> list[TeOperation]:
@@ -142,8 +151,11 @@ class Schedule(SchedulePrimitives):
         return self._replayed(ops.decided(self.sequence, decisions))
 
     def _replayed(self, sequence: ops.SequenceOp, count: int | None = None) -> Schedule:
-        schedule = replay(self._origin.clone(), sequence, count, self.intrinsics)
-        schedule.open = self.open
+        now = self.record.sizes
+        names = list(now.missing) if now.nominal else self._origin.size_names
+        sizes = FunctionSizes(now.given, names, now.nominal)
+        schedule = replay(self._origin.clone(), sequence, count, self.intrinsics, sizes)
+        schedule.origin = self.origin
         by_origin = {stage.origin: stage for stage in schedule.stages}
         schedule.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}
         schedule.arguments = {
@@ -181,11 +193,13 @@ def replay(
     sequence: ops.SequenceOp,
     count: int | None = None,
     intrinsics: Mapping[str, TensorIntrin] | None = None,
+    sizes: FunctionSizes | None = None,
 ) -> Schedule:
     """The schedule of `func` after the first `count` recorded primitives of `sequence` (all without it).
 
-    intrinsics: what the names that it tensorizes by mean. Raises ScheduleError when a primitive does not fit.
+    intrinsics: what the names that it tensorizes by mean. sizes: those that its primitives name. Raises ScheduleError
+    when a primitive does not fit.
     """
-    schedule = Schedule(func)
+    schedule = Schedule(func, sizes)
     apply_sequence(schedule, sequence, count, intrinsics or {})
     return schedule
