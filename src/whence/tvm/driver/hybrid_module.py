@@ -80,9 +80,9 @@ class HybridModule:
         # Nothing of a file is run: annotations stay texts, as in this module.
         function.decorator_list = []
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        names: dict[str, Any] = {}
-        exec(compile(ast.Module([function], []), file, "exec"), names)
-        made = names[function.name]
+        scope: dict[str, Any] = {}
+        exec(compile(ast.Module([function], []), file, "exec"), scope)
+        made = scope[function.name]
         assert isinstance(made, FunctionType)
         self.name = self.name or made.__name__
         self._source, self._function = text, script(made)
