@@ -94,7 +94,7 @@ def with_lanes(dtype: str, lanes: int) -> str:
 
 def check_lanes(dtype: str, what: str) -> str:
     """A dtype of scalars or of vectors, `int32x4`; raises ScheduleError when it is none. `uint1` is bool."""
-    match = re.fullmatch(r"(bfloat16|[a-z]+\d*)(?:x([1-9]\d*))?", dtype)
+    match = re.fullmatch(r"(bfloat16|[a-z]+?\d*)(?:x([1-9]\d*))?", dtype)
     element, lanes = match.groups() if match else (dtype, None)
     return with_lanes(check_dtype(BOOL if element == "uint1" else element, what), int(lanes or 1))
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
 from xdsl.ir.affine import (
+    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineConstraintExpr,
     AffineConstraintKind,
@@ -26,6 +27,14 @@ AXIS_SEPARATOR = "axis_separator"
 
 FLOORED = {"div": "floordiv", "truncdiv": "floordiv", "truncmod": "floormod"}
 """For indices, which are not negative, all kinds of division are the same."""
+
+AFFINE = {
+    AffineBinaryOpKind.Add: "add",
+    AffineBinaryOpKind.Mul: "mul",
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.Mod: "floormod",
+}
+"""The operators of affine expressions."""
 
 
 def affine_binary(op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:

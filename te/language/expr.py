@@ -6,7 +6,7 @@ and other index arithmetic are `int32`. `==` builds a node, too: as a truth valu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias, TypeGuard, cast
 
@@ -91,7 +91,9 @@ class Expr:
     __gt__, __ge__ = _comparison("gt"), _comparison("ge")
 
     def __invert__(self) -> Expr:
-        return Not(self) if self.dtype == BOOL else binary("xor", self, _ones(self.dtype))
+        element = element_of(self.dtype)
+        ones = limits(element)[1] if is_unsigned(element) else -1
+        return Not(self) if element == BOOL else binary("xor", self, constant(ones, element))
 
     def __neg__(self) -> Expr:
         if is_float(self.dtype):
@@ -268,8 +270,7 @@ class Compare(Expr):
     dtype = BOOL
 
     def __post_init__(self) -> None:
-        if (lanes := lanes_of(self.a.dtype)) != 1:
-            object.__setattr__(self, "dtype", with_lanes(BOOL, lanes))
+        object.__setattr__(self, "dtype", with_lanes(BOOL, lanes_of(self.a.dtype)))
 
     def __bool__(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.op not in ("eq", "ne"):
@@ -282,6 +283,9 @@ class Compare(Expr):
 class Not(Expr):
     a: Expr
     dtype = BOOL
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", with_lanes(BOOL, lanes_of(self.a.dtype)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -357,7 +361,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Read(Expr):
-    """An element of a tensor; with `otherwise`, that number where the point lies outside."""
+    """An element of a tensor, or a vector of these; with `otherwise`, that number where the point lies outside."""
 
     tensor: Source
     indices: tuple[Expr, ...]
@@ -374,7 +378,12 @@ class Read(Expr):
 
     @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.tensor.dtype
+        return accessed(self.tensor.dtype, self.indices)
+
+
+def accessed(dtype: str, indices: Sequence[Expr]) -> str:
+    """The dtype of what is read or written at indices: with the lanes of the last one."""
+    return with_lanes(dtype, lanes_of(indices[-1].dtype)) if indices else dtype
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -414,10 +423,6 @@ def convert(value: ExprLike, dtype: str | None = None) -> Expr:
     if not isinstance(value, bool | int | float):
         fail(f"te: expected an expression or a number, got {type(value).__name__}")
     return constant(value, dtype or natural_dtype(value))
-
-
-def _ones(dtype: str) -> Const:
-    return constant(limits(dtype)[1] if is_unsigned(dtype) else -1, dtype)
 
 
 def _number_beside(value: ExprLike, other: ExprLike) -> Expr:
@@ -467,13 +472,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     if op in ("add", "sub", "mul") and _folds(left) and _folds(right):
         x, y = left.value, right.value
         return constant({"add": x + y, "sub": x - y, "mul": x * y}[op], left.dtype)
-    if (
-        op in _NEUTRAL
-        and left.dtype != BOOL
-        and not is_float(left.dtype)
-        and _folds(right)
-        and right.value == _NEUTRAL[op]
-    ):
+    if op in _NEUTRAL and not is_bool and not is_float(left.dtype) and _folds(right) and right.value == _NEUTRAL[op]:
         return left
     return Binary(op, left, right)
 

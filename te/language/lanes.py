@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from ...support.dtypes import BOOL, element_of, fail, is_float, lanes_of, with_lanes
-from .expr import Const, Expr, ExprLike, Joint, Var, convert, pair
+from .expr import Binary, Broadcast, Const, Expr, ExprLike, Joint, Var, binary, convert, pair
+from .walks import operands_first
 
 
 class Ramp(Joint):
@@ -61,6 +63,64 @@ class Shuffle(Joint):
     @property
     def indices(self) -> tuple[Expr, ...]:
         return self.parts[-lanes_of(self.dtype) :]
+
+
+class Progression(NamedTuple):
+    """The lanes of a vector, each of which is as much more than the one before."""
+
+    base: Expr
+    stride: int
+
+
+Progressions: TypeAlias = dict[int, Progression | None]
+
+
+def progression(value: Expr, known: Progressions | None = None) -> Progression | None:
+    """The form `base + stride * lane` of a vector of integers, if it is one by arithmetic of ramps and broadcasts.
+
+    known: the answers by the ids of nodes, which is added to.
+    """
+    done: Progressions = {} if known is None else known
+    for node in operands_first([value], done):
+        done[id(node)] = _progression(node, done)
+    return done[id(value)]
+
+
+def _progression(node: Expr, done: Progressions) -> Progression | None:
+    match node:
+        case Ramp(stride=Const(value=stride)):
+            return Progression(node.base, int(stride))
+        case Broadcast():
+            return Progression(node.value, 0)
+        case Binary(op="add" | "sub" | "mul" as op):
+            left, right = done[id(node.a)], done[id(node.b)]
+            if left is None or right is None:
+                return None
+            if op != "mul":
+                return Progression(
+                    binary(op, left.base, right.base), left.stride + right.stride * (-1 if op == "sub" else 1)
+                )
+            kept, factor = (left, right.base) if right.stride == 0 else (right, left.base)
+            if not isinstance(factor, Const) or (left.stride and right.stride):
+                return None
+            return Progression(binary("mul", kept.base, factor), kept.stride * int(factor.value))
+        case _:
+            return None
+
+
+def vector_access(name: str, indices: Sequence[Expr]) -> tuple[list[Expr], int]:
+    """The point of an access, of a vector that of its first lane, and the distance of its lanes.
+
+    Raises ScheduleError for lanes in another index than the last, and where they are not equally far apart.
+    """
+    if not any(lanes_of(index.dtype) > 1 for index in indices):
+        return list(indices), 1
+    *outer, last = indices
+    if any(lanes_of(index.dtype) > 1 for index in outer):
+        fail(f"expected lanes in the last index of {name} alone; T.decl_buffer makes a flat view of a buffer")
+    if (found := progression(last)) is None:
+        fail(f"expected a T.Ramp or T.Broadcast as index of {name}, as there are no gathers, got {last}")
+    return [*outer, found.base], found.stride
 
 
 class Let(Joint):

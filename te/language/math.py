@@ -13,11 +13,14 @@ from ...support.dtypes import (
     bits,
     check_dtype,
     check_lanes,
+    element_of,
     fail,
     is_float,
     is_unsigned,
+    lanes_of,
     limits,
     natural_dtype,
+    with_lanes,
 )
 from .expr import (
     Binary,
@@ -38,6 +41,7 @@ from .expr import (
     constant,
     convert,
     operate,
+    pair,
 )
 from .operators import BITS, MATH, ROUNDING
 from .whole_tensors import Operand, Unary, WholeTensor, pairwise, unary
@@ -376,16 +380,17 @@ def cast(dtype: str, x: Operand) -> Any:
 
 
 def reinterpret(dtype: str, x: ExprLike) -> Expr:
-    """The number of another dtype, of as many bits, that has the bits of `x`."""
+    """The number of another dtype, of as many bits, that has the bits of `x`; of a vector, those of each lane."""
     value = convert(x)
-    if BOOL in (check_dtype(dtype, "te.reinterpret"), value.dtype) or bits(dtype) != bits(value.dtype):
-        fail(f"te.reinterpret: expected a dtype of {bits(value.dtype)} bits as {value.dtype} has, got {dtype}")
+    element, own = element_of(check_lanes(dtype, "te.reinterpret")), element_of(value.dtype)
+    if BOOL in (element, own) or bits(element) != bits(own) or lanes_of(dtype) != lanes_of(value.dtype):
+        fail(f"te.reinterpret: expected a dtype of {bits(own)} bits as {value.dtype} has, got {dtype}")
     return Reinterpret(dtype, value)
 
 
 def _condition(condition: ExprLike, what: str) -> Expr:
     value = convert(condition)
-    if value.dtype != BOOL:
+    if element_of(value.dtype) != BOOL:
         fail(f"te.{what}: expected bool as condition, got {value.dtype}; compare it")
     return value
 
@@ -397,10 +402,13 @@ def likely(condition: ExprLike) -> Expr:
 
 def _choice(condition: ExprLike, then: ExprLike, otherwise: ExprLike, guarded: bool) -> Expr:
     dtype = then.dtype if isinstance(then, Expr) else otherwise.dtype if isinstance(otherwise, Expr) else None
-    a, b = convert(then, dtype), convert(otherwise, dtype)
-    if a.dtype != b.dtype:
+    element = None if dtype is None else element_of(dtype)
+    a, b = convert(then, element), convert(otherwise, element)
+    test = _condition(condition, "if_then_else" if guarded else "select")
+    if element_of(a.dtype) != element_of(b.dtype):
         fail(f"te: expected both sides of a choice of one dtype, got {a.dtype} and {b.dtype}")
-    return Select(_condition(condition, "if_then_else" if guarded else "select"), a, b, guarded)
+    wide = with_lanes(element_of(a.dtype), max(lanes_of(one.dtype) for one in (test, a, b)))
+    return Select(test, a.astype(wide), b.astype(wide), guarded)
 
 
 def if_then_else(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
@@ -428,7 +436,7 @@ def _logic(op: str, what: str, conditions: tuple[ExprLike, ...]) -> Expr:
         fail(f"te.{what}: Any/All must take at least 1 argument")
     result = _condition(conditions[0], what)
     for condition in conditions[1:]:
-        result = Binary(op, result, _condition(condition, what))
+        result = Binary(op, *pair(op, result, _condition(condition, what)))
     return result
 
 

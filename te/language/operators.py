@@ -52,6 +52,15 @@ UNSIGNED: dict[str, type[Operation] | None] = INTEGERS | {
     "min": arith.MinUIOp,
     "shr": arith.ShRUIOp,
 }
+
+
+def _names_of(table: dict[str, type[Operation] | None]) -> dict[type[Operation], str]:
+    # The first name of several.
+    return {op: name for name, op in reversed(table.items()) if op is not None}
+
+
+OF_FLOATS, OF_INTEGERS, OF_UNSIGNED = map(_names_of, (FLOATS, INTEGERS, UNSIGNED))
+"""The operators that ops are."""
 BITWISE = frozenset({"and", "or", "xor", "shl", "shr"})
 LOGIC = frozenset({"and", "or", "xor"})
 """The operators that may combine bools."""
@@ -102,3 +111,5 @@ ROUNDING = frozenset({"ceil", "floor", "nearbyint", "round", "trunc"})
 """Functions that leave integers unchanged."""
 BITS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}
 """Functions of one integer."""
+OF_FUNCTIONS = {op: name for name, op in (MATH | BITS).items()}
+"""The functions that ops are."""

@@ -17,6 +17,7 @@ from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.sizes import SizeExpr
 from ...dialects.sizes.kernel import affine_map, lifted
 from ...dialects.tir import CallExternOp, DotBf16Op, JoinBytesOp, WidenPairsOp
+from ...dialects.tir.lanes import scalar_type as lane_type
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
 from .expr import (
@@ -57,6 +58,9 @@ def number_attribute(value: float, type_: Attribute) -> Attribute:
 
 
 def scalar_type(dtype: str) -> Attribute:
+    """The type of a dtype's values; raises ScheduleError for one of vectors, which only statements have."""
+    if dtype not in DTYPES:
+        fail(f"te: expected a dtype of scalars, got {dtype}; vectorize a loop")
     return stored_type(DTYPES[dtype])
 
 
@@ -99,7 +103,7 @@ class ScalarEmitter(IndexForms):
     def make(self, kind: type[Operation], *operands: SSAValue) -> SSAValue:
         """An op whose result has the type of its operands."""
         type_ = operands[0].type
-        plain = is_integer(type_) or isinstance(type_, IndexType)
+        plain = is_integer(element := lane_type(type_)) or isinstance(element, IndexType)
         flags = {} if plain else {"fastmath": arith.FastMathFlagsAttr("none")}
         return self._add(kind.create(operands=operands, result_types=[type_], properties=flags))
 
@@ -262,7 +266,7 @@ class ScalarEmitter(IndexForms):
                 if expr.name == "negative":
                     return self.make(arith.NegfOp, a)
                 if expr.name == "abs":
-                    return self.make(math.AbsIOp if is_integer(a.type) else math.AbsFOp, a)
+                    return self.make(math.AbsIOp if not is_float(expr.dtype) else math.AbsFOp, a)
                 return self.make((MATH | BITS)[expr.name], a)
             case CallExtern():
                 arguments = [self.value(argument, guarded) for argument in expr.arguments]
@@ -314,27 +318,35 @@ class ScalarEmitter(IndexForms):
 
     def _cast(self, value: SSAValue, source: str, dtype: str) -> SSAValue:
         target = scalar_type(dtype)
-        from_int, to_int = not is_float(source), not is_float(dtype)
         if dtype == BOOL:
             if source == BOOL:
                 return value
             zero = self.number(0, value.type)
-            return self._add(arith.CmpiOp(value, zero, "ne") if from_int else arith.CmpfOp(value, zero, "une"))
+            return self._add(arith.CmpfOp(value, zero, "une") if is_float(source) else arith.CmpiOp(value, zero, "ne"))
         if value.type == target:
             return value
-        if from_int and to_int:
-            widen = arith.ExtUIOp if is_unsigned(source) else arith.ExtSIOp
-            kind = arith.TruncIOp if bits(dtype) < bits(source) else widen
-        elif from_int:
-            kind = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
-        elif to_int:
-            kind = arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
-        elif bits(dtype) == bits(source):
-            # There is no op between float16 and bfloat16; float32 holds both.
+        kind = conversion(source, dtype)
+        if kind is None:
             return self._cast(self._cast(value, source, "float32"), "float32", dtype)
-        else:
-            kind = arith.ExtFOp if bits(dtype) > bits(source) else arith.TruncFOp
         return self._add(kind.create(operands=[value], result_types=[target]))
+
+
+def conversion(source: str, dtype: str) -> type[Operation] | None:
+    """The op that makes numbers of one dtype, whose type is another, of another one, which is not bool.
+
+    None between float16 and bfloat16; float32 holds both.
+    """
+    from_int, to_int = not is_float(source), not is_float(dtype)
+    if from_int and to_int:
+        widen = arith.ExtUIOp if is_unsigned(source) else arith.ExtSIOp
+        return arith.TruncIOp if bits(dtype) < bits(source) else widen
+    if from_int:
+        return arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
+    if to_int:
+        return arith.FPToUIOp if is_unsigned(dtype) else arith.FPToSIOp
+    if bits(dtype) == bits(source):
+        return None
+    return arith.ExtFOp if bits(dtype) > bits(source) else arith.TruncFOp
 
 
 def _sort(dtype: str) -> int:

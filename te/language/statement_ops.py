@@ -141,9 +141,9 @@ class _Body:
         if buffer is None:
             fail(f"tir.BufferStore: expected a parameter or an allocated buffer, got '{stmt.buffer.name}'")
         emitter = self.emitter()
-        point = [emitter.index(index) for index in stmt.indices]
-        value = emitter.value(stmt.value.astype(stmt.buffer.dtype))
-        self.builder.add(tir.StoreOp.make(value, buffer, *emitter.access(point)))
+        point, stride = emitter.place(stmt.buffer.name, stmt.indices)
+        value = emitter.value(stmt.value.astype(stmt.dtype))
+        self.builder.add(tir.StoreOp.make(value, buffer, *emitter.access(point), stride=stride))
 
     def _call(self, call: ExternCall) -> None:
         """A C function on buffers and on numbers that are known."""

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects import tir
 from ...dialects.affine import Range, bounds
-from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...dialects.sizes.kernel import affine_map, at_least
 from ...provenance.builder import LocatedBuilder
-from .expr import Binary, Cast, Const, Expr, Joint, Read, Select, Var
+from .expr import Binary, Cast, Expr, Joint, Read, Select, Var
 from .extents import Sizes
-from .scalars import number_attribute, scalar_type
-from .script_scalars import TirEmitter, guards_of
+from .scalars import scalar_type
+from .script_scalars import guards_of, inside
 from .tensor import Tensor, tensor_of
+from .vectors import VectorEmitter, numbers_of
 
 
 class Names(Protocol):
@@ -33,11 +33,11 @@ class Names(Protocol):
     values: dict[Var, SSAValue]
 
 
-class StatementEmitter(TirEmitter):
+class StatementEmitter(VectorEmitter):
     """Expressions whose variables are loops'."""
 
     def __init__(self, builder: LocatedBuilder, sizes: Sizes, name: str, names: Names):
-        super().__init__(builder, names.tensors, sizes, name, (), names.indices, names.values)
+        super().__init__(builder, names.tensors, sizes, name, names.indices, names.values)
         self._loops = dict(names.loops)
         self._limits = list(names.limits)
         self._handles = names.handles
@@ -56,8 +56,8 @@ class StatementEmitter(TirEmitter):
                 index = self.index_value(self._loops[expr])
             case Binary() if (form := self._sum(expr)) is not None:
                 index = self.index_value(form)
-            case Select(true_value=Read() as read, false_value=Const() as number) if guards := self._guards(expr):
-                return self._guarded_load(read, guards, number)
+            case Select(true_value=Read() as read) if guards := self._guards(expr):
+                return self._guarded_load(read, guards, numbers_of(expr.false_value) or [])
             case Joint(op=Operation()):
                 result = self.copied(expr).results[0]
                 if not isinstance(result.type, IndexType):
@@ -77,34 +77,26 @@ class StatementEmitter(TirEmitter):
     def _guards(self, expr: Expr) -> list[AffineExpr] | None:
         """The guards under which an expression is an element, and elsewhere a number, if it is such a one."""
         match expr:
-            case Select(guarded=True, true_value=Read(otherwise=None), false_value=Const()):
+            case Select(guarded=True, true_value=Read(otherwise=None)) if numbers_of(expr.false_value) is not None:
                 return guards_of(self, expr.condition)
             case _:
                 return None
 
-    def _guarded_load(self, read: Read, guards: Sequence[AffineExpr], number: Const) -> SSAValue:
-        """The element where the guards hold and the point is inside, the number elsewhere."""
-        buffer = self.tensors[tensor_of(read)]
-        point = [self.index(index) for index in read.indices]
-        shape = [lifted(extent) for extent in tir.buffer_of(buffer).get_shape()]
-        sides = [*point, *(at * -1 + extent - 1 for at, extent in zip(point, shape, strict=True))]
-        known = {str(guard.simplify(len(self.indices), 0)) for guard in guards}
-        outside = [
-            side
-            for side in sides
-            if not at_least(bounds(side, self._limits)[0], 0) and str(side.simplify(len(self.indices), 0)) not in known
-        ]
-        map_, operands = self.access([*point, *guards, *outside])
-        places, conditions = map_.results[: len(point)], map_.results[len(point) :]
-        load = tir.LoadOp.make(
-            buffer,
-            affine_map(map_.num_dims, places),
-            operands,
-            guard=affine_map(map_.num_dims, conditions),
-            otherwise=number_attribute(number.value, scalar_type(read.dtype)),
-        )
+    def _guarded_load(self, read: Read, guards: Sequence[AffineExpr], numbers: Sequence[Any]) -> SSAValue:
+        """The element where the guards hold and the point is inside, the number elsewhere; of a vector as it says."""
+        point, stride = self.place(read.tensor.name, read.indices)
+        outside: list[AffineExpr] = []
+        if len(numbers) == 1:
+            sides = inside(affine_map(len(self.indices), tuple(point)), self.tensors[tensor_of(read)])
+            known = {str(guard.simplify(len(self.indices), 0)) for guard in guards}
+            outside = [
+                side
+                for side in sides
+                if not at_least(bounds(side, self._limits)[0], 0)
+                and str(side.simplify(len(self.indices), 0)) not in known
+            ]
         with self.builder.located(read.location or self.builder.location):
-            return self.builder.add(load).result
+            return self.load(read, point, [*guards, *outside], numbers, stride)
 
     def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
         if isinstance(expr, Joint) and isinstance(expr.op, Operation):

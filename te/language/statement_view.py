@@ -38,6 +38,7 @@ from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import lifted
 from ...dialects.tir.block import BlockOp, InitOp
 from ...support.dtypes import BOOL, INT, fail, is_float, is_unsigned
+from .affine_forms import AFFINE
 from .blocks import ITER_TYPES as WORDS
 from .blocks import Block as BlockStmt
 from .blocks import BlockRealize, IterVar
@@ -61,7 +62,7 @@ from .expr import (
 )
 from .locations import located
 from .named_values import named_values
-from .operators import BITS, FLOATS, INTEGERS, MATH, PREDICATES, UNSIGNED
+from .operators import OF_FLOATS, OF_FUNCTIONS, OF_INTEGERS, OF_UNSIGNED, PREDICATES
 from .statements import (
     KINDS,
     Allocate,
@@ -82,14 +83,11 @@ from .tensor import Tensor
 from .view_numbers import alike, as_integers, dtype_of, is_fast, is_true, number_of, other_sign
 from .walks import at
 
-_FUNCTIONS = {op: name for name, op in (MATH | BITS).items()} | {
+_FUNCTIONS = OF_FUNCTIONS | {
     arith.NegfOp: "negative",
     math.AbsFOp: "abs",
     math.AbsIOp: "abs",
 }
-_SIGNED = {op: name for name, op in reversed(INTEGERS.items()) if op is not None}
-_UNSIGNED = {op: name for name, op in reversed(UNSIGNED.items()) if op is not None}
-_OF_FLOATS = {op: name for name, op in FLOATS.items() if op is not None}
 _CASTS: dict[type[Operation], str | None] = {
     arith.ExtSIOp: "int",
     arith.ExtUIOp: "uint",
@@ -275,9 +273,9 @@ class _Viewer:
             a, b = a.astype("int64"), b.astype("int64")
         a, b = alike(a, b)
         if is_float(a.dtype):
-            name = _OF_FLOATS.get(type(op))
+            name = OF_FLOATS.get(type(op))
             return None if name is None else Binary(name, a, b)
-        own, other = (_UNSIGNED, _SIGNED) if is_unsigned(a.dtype) else (_SIGNED, _UNSIGNED)
+        own, other = (OF_UNSIGNED, OF_INTEGERS) if is_unsigned(a.dtype) else (OF_INTEGERS, OF_UNSIGNED)
         if (name := own.get(type(op))) is None and (name := other.get(type(op))) is not None:
             wanted = other_sign(a.dtype)
             a, b = as_integers(a, wanted), as_integers(b, wanted)
@@ -360,7 +358,7 @@ class _Viewer:
                         if factor < 0:
                             kept = self._affine(rhs, operands) if other is None else other
                             return binary("sub", kept, binary("mul", self._affine(rest, operands), -factor))
-                return binary(_AFFINE[kind], a, self._affine(rhs, operands))
+                return binary(AFFINE[kind], a, self._affine(rhs, operands))
             case _:
                 fail(f"tir: expected an affine index, got {expr}")
 
@@ -398,14 +396,6 @@ class _Viewer:
             assert total is not None
             total = binary("add", total, part)
         return total
-
-
-_AFFINE = {
-    AffineBinaryOpKind.Add: "add",
-    AffineBinaryOpKind.Mul: "mul",
-    AffineBinaryOpKind.FloorDiv: "floordiv",
-    AffineBinaryOpKind.Mod: "floormod",
-}
 
 
 def _joined(reversed_stmts: Sequence[Stmt]) -> Stmt:

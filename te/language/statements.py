@@ -12,8 +12,9 @@ from typing import Any, Self, cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 
 from ...provenance.span import SequentialSpan, Span
-from ...support.dtypes import check_dtype, fail
-from .expr import Const, Expr, ExprLike, Extent, Read, Var, convert
+from ...support.dtypes import check_dtype, element_of, fail, lanes_of
+from .expr import Const, Expr, ExprLike, Extent, Read, Var, accessed, convert
+from .lanes import Ramp
 from .locations import here
 from .tensor import PlaceholderOp, Tensor, check_shape
 
@@ -140,14 +141,18 @@ class Buffer:
         return load(self, list(cast("tuple[Any, ...]", indices)) if isinstance(indices, tuple) else [indices])
 
     def vload(self, begin: Sequence[ExprLike] | ExprLike, dtype: str | None = None) -> Read:
-        """The element at a point; raises ScheduleError for a dtype of several lanes."""
-        if dtype not in (None, self.dtype):
-            fail(f"tir.Buffer.vload: expected {self.dtype}, got {dtype}: vectors are made of vectorized loops")
-        return load(self, _point(begin))
+        """The element at a point, or, of a dtype of several lanes, the neighbours from it on.
+
+        Raises ScheduleError for a dtype of other elements.
+        """
+        if dtype is not None and element_of(dtype) != self.dtype:
+            fail(f"tir.Buffer.vload: expected {self.dtype}, got {dtype}")
+        return load(self, _neighbours(begin, dtype or self.dtype))
 
     def vstore(self, begin: Sequence[ExprLike] | ExprLike, value: ExprLike) -> BufferStore:
-        """A store of an element at a point."""
-        return BufferStore(self, value, _point(begin))
+        """A store of an element at a point, or of a vector from it on."""
+        number = convert(value, self.dtype if isinstance(value, int | float) else None)
+        return BufferStore(self, number, _neighbours(begin, number.dtype))
 
     def __repr__(self) -> str:
         return f"Buffer({self.name}, {list(self.shape)}, {self.dtype})"
@@ -165,6 +170,12 @@ class ExternCall:
 
 def _point(begin: Any) -> list[ExprLike]:
     return list(cast("list[ExprLike]", begin)) if isinstance(begin, list | tuple) else [begin]
+
+
+def _neighbours(begin: Any, dtype: str) -> list[ExprLike]:
+    """The indices from a point on of as many elements as a dtype has lanes."""
+    *outer, last = _point(begin)
+    return [*outer, last if lanes_of(dtype) == 1 else Ramp(last, 1, lanes_of(dtype))]
 
 
 def decl_buffer(
@@ -251,11 +262,16 @@ class StringImm(str):
 
 @dataclass(eq=False)
 class BufferStore(Stmt):
-    """Writes an element."""
+    """Writes an element, or a vector where the last index is one."""
 
     buffer: Buffer
     value: Any
     indices: Any
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of what is written, whatever that of the value is."""
+        return accessed(self.buffer.dtype, self.indices)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,7 +41,7 @@ _INFIX = {
     "add": ("+", SUM),
     "sub": ("-", SUM),
 }
-_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _NAMES = {
     "and": "bitwise_and",
     "or": "bitwise_or",
@@ -79,17 +79,17 @@ def spell(node: Expr, parts: Sequence[Spelling]) -> Spelling:
         case SizeNumber():
             return str(node.value), ATOM if str(node.value).isidentifier() else SUM
         case Binary(op="and" | "or" as op) if element_of(node.dtype) == BOOL:
-            return _infix(op, parts, AND if op == "and" else OR)
+            return infix(op, AND if op == "and" else OR, parts)
         case Binary(op="div") if is_float(node.dtype):
-            return _infix("/", parts, PRODUCT)
+            return infix("/", PRODUCT, parts)
         case Binary() if node.op in _INFIX:
-            return _infix(_INFIX[node.op][0], parts, _INFIX[node.op][1])
+            return infix(*_INFIX[node.op], parts)
         case Binary(op="xor", b=Const(value=-1)):
             return _call("bitwise_not", words[:1])
         case Binary():
             return _call(_NAMES.get(node.op, node.op), words)
         case Compare():
-            return _infix(_COMPARISONS[node.op], parts, COMPARED)
+            return infix(COMPARISONS[node.op], COMPARED, parts)
         case Not():
             return f"not {within(parts[0], NOT)}", NOT
         case Select():
@@ -122,9 +122,10 @@ def spell(node: Expr, parts: Sequence[Spelling]) -> Spelling:
             return type(node).__name__, ATOM
 
 
-def _infix(symbol: str, parts: Sequence[Spelling], level: int) -> Spelling:
-    """Operators of one level group from the left."""
-    return f"{within(parts[0], level)} {symbol} {within(parts[1], level - 1)}", level
+def infix(symbol: str, level: int, parts: Sequence[Spelling]) -> Spelling:
+    """The text of an operator; those of one level group from the left, but for comparisons, which Python chains."""
+    first = level - 1 if level == COMPARED else level
+    return f"{within(parts[0], first)} {symbol} {within(parts[1], level - 1)}", level
 
 
 def within(part: Spelling, level: int) -> str:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 from math import isinf
 from typing import Any, cast
 
-import whence.script.vector_accesses as vector_accesses
 import whence.script.vectors as vectors
 from whence.script.names import NUMBERS, PLAIN, Names, described, listed, syntax
 from whence.script.source import Mistake
 from whence.script.words import CALLS, SPECIAL
-from whence.support.dtypes import BOOL, NAMES, element_of, is_float, rounded
+from whence.support.dtypes import BOOL, NAMES, element_of, is_float, lanes_of, rounded, with_lanes
 from whence.support.names import did_you_mean
 from whence.te.language.blocks import BufferRegion
 from whence.te.language.expr import (
@@ -28,6 +27,7 @@ from whence.te.language.expr import (
     convert,
     operate,
 )
+from whence.te.language.lanes import vector_access
 from whence.te.language.math import call_pure_extern, logical_not, reinterpret
 from whence.te.language.math import cast as cast_to
 from whence.te.language.statements import Buffer, ExternCall, load
@@ -74,8 +74,6 @@ class Expressions(Names):
 
     def number(self, value: Any, node: ast.AST) -> Expr:
         """A value as an expression."""
-        if isinstance(value, vectors.Lanes):
-            return self.at(value.value(), node)
         if not isinstance(value, Expr | bool | int | float):
             self.source.refuse(node, f"expected a number, got {described(value)}")
         with self.source.judged(node):
@@ -166,7 +164,7 @@ class Expressions(Names):
         with self.source.judged(node):
             match node.op:
                 case ast.USub():
-                    return vectors.negative(operand) if vectors.lanes_of(operand.dtype) > 1 else -operand
+                    return -operand
                 case ast.Not():
                     return logical_not(operand)
                 case ast.Invert():
@@ -186,9 +184,6 @@ class Expressions(Names):
         return self._combined(node, name, a, b)
 
     def _combined(self, node: ast.AST, name: str, a: Any, b: Any) -> Any:
-        if vectors.is_vector(a) or vectors.is_vector(b):
-            with self.source.judged(node):
-                return vectors.operate(name, a, b)
         # A Python number beside a value takes its dtype, so the value decides.
         left, right = (value if isinstance(value, NUMBERS) else self.number(value, node) for value in (a, b))
         with self.source.judged(node):
@@ -209,13 +204,9 @@ class Expressions(Names):
             name = _COMPARISONS.get(type(symbol), "")
             if not name:
                 self.source.refuse(node, f"expected a comparison of numbers, got {syntax(symbol)}")
-            if vectors.is_vector(left) or vectors.is_vector(right):
-                with self.source.judged(node):
-                    parts.append(vectors.compared(name, left, right))
-            else:
-                a, b = (value if isinstance(value, NUMBERS) else self.number(value, other) for value in (left, right))
-                with self.source.judged(node):
-                    parts.append(self.at(compare(name, a, b), node))
+            a, b = (value if isinstance(value, NUMBERS) else self.number(value, other) for value in (left, right))
+            with self.source.judged(node):
+                parts.append(self.at(compare(name, a, b), node))
             left = right
         total = parts[0]
         for part in parts[1:]:
@@ -231,10 +222,8 @@ class Expressions(Names):
         total = parts[0][0]
         for part, where in parts[1:]:
             with self.source.judged(where):
-                if vectors.is_vector(total) or vectors.is_vector(part):
-                    total = self.at(vectors.operate(name, total, part), node)
-                    continue
-                total = self.at(CALLS[name.capitalize()](total.astype(BOOL), part.astype(BOOL)), node)
+                sides = (side.astype(with_lanes(BOOL, lanes_of(side.dtype))) for side in (total, part))
+                total = self.at(CALLS[name.capitalize()](*sides), node)
         return total
 
     # Buffers
@@ -252,11 +241,16 @@ class Expressions(Names):
         self.check_rank(node, buffer, indices)
         if any(isinstance(index, slice) for index in indices):
             return self._region(buffer, indices)
-        if any(vectors.is_vector(index) for index in indices):
-            with self.source.judged(node):
-                return vector_accesses.loaded(buffer, indices)
         with self.source.judged(node):
+            vector_access(buffer.name, [convert(index) for index in indices])
             return load(buffer, [index if isinstance(index, int) else convert(index) for index in indices])
+
+    def buffer_of(self, node: ast.expr) -> Buffer:
+        """The buffer that a node is."""
+        value = self.value(node)
+        if not isinstance(value, Buffer):
+            self.source.refuse(node, f"expected a buffer, got {described(value)}")
+        return value
 
     def check_rank(self, node: ast.AST, buffer: Buffer, indices: list[Any]) -> None:
         """Refuse another number of indices than a buffer has."""
@@ -269,8 +263,7 @@ class Expressions(Names):
 
     def _index(self, node: ast.expr) -> Any:
         if not isinstance(node, ast.Slice):
-            value = self.value(node)
-            return value if vectors.is_vector(value) else self.whole(value, node)
+            return self.whole(self.value(node), node)
         if node.step is not None:
             self.source.refuse(node, "expected a slice of neighbours, got one with a step; T.Ramp has one")
         ends = (node.lower, node.upper)
@@ -337,9 +330,6 @@ class Expressions(Names):
         if word not in CALLS:
             self.source.refuse(node, f"expected a number here, got T.{word}")
         values = self.values(args)
-        if any(map(vectors.is_vector, values)):
-            with self.source.judged(node):
-                return vectors.called(word, values)
         with self.source.judged(node):
             try:
                 return CALLS[word](*[convert(value) if isinstance(value, Expr) else value for value in values])
@@ -357,10 +347,10 @@ class Expressions(Names):
             case ast.Attribute(attr="astype", value=inner) if len(args) == 1:
                 return self._cast(node, self.text(args[0], "a dtype"), self.value(inner))
             case ast.Attribute(attr="vload", value=inner) if args:
-                buffer, begin = self.value(inner), self.value(args[0])
+                buffer, begin = self.buffer_of(inner), self.value(args[0])
                 dtype = self.text(args[1], "a dtype") if len(args) > 1 else None
                 with self.source.judged(node):
-                    return vector_accesses.vload(buffer, begin, dtype)
+                    return buffer.vload(begin, dtype)
             case ast.Attribute(attr="access_ptr", value=inner):
                 return self.value(inner)
             case ast.Attribute(value=inner) if not self.word(node.func):
@@ -388,15 +378,12 @@ class Expressions(Names):
                 self.source.refuse(args[0], f"expected a number of {element}, got {value}")
             with self.source.judged(node):
                 number = constant(float(value) if is_float(element_of(dtype)) else value, element_of(dtype))
-                return number if vectors.lanes_of(dtype) == 1 else vectors.broadcast(number, vectors.lanes_of(dtype))
+                return number if lanes_of(dtype) == 1 else vectors.broadcast(number, lanes_of(dtype))
         return self._cast(node, dtype, value)
 
     def _cast(self, node: ast.AST, dtype: str, value: Any) -> Any:
         if not vectors.is_dtype(dtype) and dtype != BOOL:
             self.source.refuse(node, f"expected a dtype, got {dtype!r}{did_you_mean(dtype, NAMES)}")
-        if vectors.is_vector(value) or vectors.lanes_of(dtype) > 1:
-            with self.source.judged(node):
-                return vectors.cast(dtype, value)
         with self.source.judged(node):
             return cast_to(dtype, self.number(value, node))
 
@@ -413,10 +400,10 @@ class Expressions(Names):
             case "reinterpret":
                 dtype, operand = self.text(values[0], "a dtype"), self.value(values[1])
                 with self.source.judged(node):
-                    return (vectors if vectors.is_vector(operand) else _Scalars).reinterpret(dtype, operand)
+                    return reinterpret(dtype, operand)
             case "Ramp":
                 with self.source.judged(node):
-                    return vectors.ramp(self.expr(values[0]), *(self.value(value) for value in values[1:3]))
+                    return vectors.ramp(self.expr(values[0]), self.expr(values[1]), self.value(values[2]))
             case "Broadcast":
                 with self.source.judged(node):
                     return vectors.broadcast(self.expr(values[0]), self.value(values[1]))
@@ -437,7 +424,7 @@ class Expressions(Names):
         dtype, buffer = self.text(values[0], "a dtype"), self.value(values[1])
         *indices, mask = (self.value(value) for value in values[2:])
         with self.source.judged(node):
-            return vector_accesses.masked_load(dtype, buffer, indices, mask)
+            return vectors.masked_load(dtype, buffer, indices, mask)
 
     def _intrinsic(self, node: ast.Call, values: list[ast.expr]) -> Any:
         dtype, name = self.text(values[0], "a dtype"), self.text(values[1], "the name of an intrinsic")
@@ -472,12 +459,6 @@ class Expressions(Names):
                     self.source.refuse(key, "expected a name")
                 self.names[key.id] = self.expr(value)
             return self.value(body)
-
-
-class _Scalars:
-    """Functions of one number that vectors have, too."""
-
-    reinterpret = staticmethod(reinterpret)
 
 
 def _list(value: Any) -> list[Any]:

@@ -9,14 +9,14 @@ from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr
 
-import whence.script.vector_accesses as vector_accesses
 import whence.script.vectors as vectors
 from whence.script.declarations import Declarations
 from whence.script.names import POISON, keyed, listed
 from whence.script.source import Mistake
 from whence.script.words import BLOCKS, DECLARATIONS, LOOPS
-from whence.support.dtypes import INT
+from whence.support.dtypes import INT, lanes_of
 from whence.te.language.expr import Const, Expr, Range, Var, convert
+from whence.te.language.lanes import vector_access
 from whence.te.language.locations import located
 from whence.te.language.statements import (
     AssertStmt,
@@ -256,10 +256,9 @@ class Statements(Declarations):
             start = convert(0) if getattr(last, "start", None) is None else last.start
             if any(isinstance(index, slice) for index in outer) or not vectors.is_vector(stored):
                 self.source.refuse(target, "expected a vector, and a slice in the last index alone")
-            indices = [*outer, vectors.ramp(start, 1, vectors.lanes_of(stored.dtype))]
-        if any(map(vectors.is_vector, indices)):
-            return vector_accesses.stored(buffer, indices, stored)
-        if vectors.is_vector(stored):
+            indices = [*outer, vectors.ramp(start, 1, lanes_of(stored.dtype))]
+        vector_access(buffer.name, [convert(index) for index in indices])
+        if vectors.is_vector(stored) and not any(map(vectors.is_vector, indices)):
             self.source.refuse(target, f"expected lanes in the last index of {buffer.name}, got {stored.dtype} for it")
         number = self.number(stored, value)
         if isinstance(stored, int | float):
@@ -276,7 +275,7 @@ class Statements(Declarations):
         if isinstance(value, Buffer | str | list):
             self.names[target.id] = value
             return []
-        if dtype is not None and isinstance(value, int | float) and not vectors.lanes_of(dtype) > 1:
+        if dtype is not None and isinstance(value, int | float) and not lanes_of(dtype) > 1:
             number: Expr = self._constant(value, dtype, node)
         else:
             number = self.number(value, node)
@@ -296,7 +295,7 @@ class Statements(Declarations):
         args, _ = self.arguments(value)
         match value.func:
             case ast.Attribute(attr="vstore", value=inner) if len(args) == 2:
-                return [vector_accesses.vstore(self.value(inner), self.value(args[0]), self.value(args[1]))]
+                return [self.buffer_of(inner).vstore(self.value(args[0]), self.value(args[1]))]
             case _:
                 pass
         word = self.word(value.func)
@@ -305,11 +304,15 @@ class Statements(Declarations):
                 found = self.value(args[0])
                 return [Evaluate(found if isinstance(found, ExternCall) else self.number(found, args[0]))]
             case "buffer_store" if len(args) == 3:
-                buffer, stored, point = (self.value(arg) for arg in args)
-                return [vector_accesses.vstore(buffer, point, stored)]
+                buffer, stored, point = (
+                    self.buffer_of(args[0]),
+                    self.number(self.value(args[1]), args[1]),
+                    self.value(args[2]),
+                )
+                return [BufferStore(buffer, stored, point if isinstance(point, list) else [point])]
             case "masked_store" if len(args) >= 4:
                 buffer, stored, *point, mask = (self.value(arg) for arg in args)
-                return [vector_accesses.masked_store(buffer, stored, point, mask)]
+                return [vectors.masked_store(buffer, stored, point, mask)]
             case "prefetch" | "func_attr" | "func_ret" | "reads" | "writes" | "block_attr" | "sblock_attr":
                 return []
             case "attr":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whence.script.vectors import choice
 from whence.support.dtypes import NAMES, is_float
 from whence.te.language import math
 from whence.te.language.expr import Expr, ExprLike, convert
@@ -21,7 +22,8 @@ def _quotient(a: ExprLike, b: ExprLike) -> Expr:
 _NODES = ("Add", "Sub", "Mul", "FloorDiv", "FloorMod", "Mod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE")
 CALLS: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
-    **{name: KINDS[name] for name in (*_NODES, "And", "Or", "Not", "Select")},
+    **{name: KINDS[name] for name in (*_NODES, "And", "Or", "Not")},
+    "Select": choice,
     "fabs": math.abs,
     "max": math.maximum,
     "min": math.minimum,

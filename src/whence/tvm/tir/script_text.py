@@ -31,6 +31,7 @@ from whence.te.language.expr import (
     Var,
     convert,
 )
+from whence.te.language.lanes import Progressions, progression
 from whence.te.language.statements import (
     Allocate,
     AllocateConst,
@@ -248,7 +249,7 @@ class Printer:
                     self.statement(inner)
             case BufferStore():
                 indices = [self.expr(index) for index in stmt.indices]
-                value = self.expr(stmt.value.astype(stmt.buffer.dtype))
+                value = self.expr(stmt.value.astype(stmt.dtype))
                 self.line(f"{self.source(stmt.producer)}[{', '.join(indices) or '()'}] = {value}")
             case For():
                 self._loop(stmt)
@@ -383,6 +384,7 @@ class Printer:
         guarded: set[int] = set()
         stack: list[tuple[Expr, bool]] = [(root, False)]
         seen: set[tuple[int, bool]] = set()
+        places: Progressions = {}
         while stack:
             node, is_guarded = stack.pop()
             if is_guarded:
@@ -394,7 +396,7 @@ class Printer:
             for number, child in enumerate(children(node)):
                 uses[id(child)] += 1
                 stack.append((child, inner and not (isinstance(node, Select) and number == 0)))
-            if isinstance(node, _KEPT):
+            if isinstance(node, _KEPT) or progression(node, places) is not None:
                 guarded.add(id(node))
         return {node for node, count in uses.items() if count > 1 and node not in guarded}
 

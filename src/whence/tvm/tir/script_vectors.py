@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Floa
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
@@ -21,10 +20,12 @@ from xdsl.ir.affine import (
 )
 
 from whence.dialects import tir
-from whence.support.dtypes import BOOL, element_of, fail, is_float, lanes_of
-from whence.te.language.expr import Const
+from whence.support.dtypes import BOOL, INT, element_of, fail, is_float, lanes_of
+from whence.te.language.affine_forms import AFFINE
+from whence.te.language.expr import Binary, Call, Const, Var
+from whence.te.language.operators import OF_FLOATS, OF_FUNCTIONS, OF_INTEGERS, OF_UNSIGNED
 from whence.te.language.statements import Buffer
-from whence.te.language.text import ATOM, COMPARED, PRODUCT, SUM, spell, within
+from whence.te.language.text import ATOM, COMPARED, COMPARISONS, PRODUCT, SUM, infix, spell
 
 Spelling: TypeAlias = tuple[str, int]
 """A text, and how tightly it binds."""
@@ -49,35 +50,6 @@ class Writer(Protocol):
     def flat_name(self, buffer: Buffer) -> str: ...
 
 
-_INFIX = {
-    "arith.addf": ("+", SUM),
-    "arith.subf": ("-", SUM),
-    "arith.mulf": ("*", PRODUCT),
-    "arith.divf": ("/", PRODUCT),
-    "arith.addi": ("+", SUM),
-    "arith.subi": ("-", SUM),
-    "arith.muli": ("*", PRODUCT),
-}
-_CALLS = {
-    "arith.maxsi": "max",
-    "arith.minsi": "min",
-    "arith.divsi": "truncdiv",
-    "arith.remsi": "truncmod",
-    "arith.floordivsi": "floordiv",
-    "arith.andi": "bitwise_and",
-    "arith.ori": "bitwise_or",
-    "arith.xori": "bitwise_xor",
-    "arith.shli": "shift_left",
-    "arith.shrsi": "shift_right",
-}
-_LOGIC = {"arith.andi": "And", "arith.ori": "Or"}
-_UNSIGNED = {
-    "arith.maxui": "max",
-    "arith.minui": "min",
-    "arith.divui": "truncdiv",
-    "arith.remui": "truncmod",
-    "arith.shrui": "shift_right",
-}
 LLVM = {
     "math.fma": "fma",
     "math.absf": "fabs",
@@ -95,13 +67,6 @@ LLVM = {
     "arith.maximumf": "maximum",
 }
 """Ops that are an intrinsic of LLVM's. TVM's own functions of these names round otherwise, or lose a NaN."""
-_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_AFFINE = {
-    AffineBinaryOpKind.Add: ("+", SUM),
-    AffineBinaryOpKind.Mul: ("*", PRODUCT),
-    AffineBinaryOpKind.FloorDiv: ("//", PRODUCT),
-    AffineBinaryOpKind.Mod: ("%", PRODUCT),
-}
 
 
 def refuse(op: Operation) -> Any:
@@ -115,17 +80,18 @@ def spelled(op: Operation, dtype: str, parts: Sequence[Operand], writer: Writer)
     if special is not None:
         return special(op, dtype, parts, writer)
     texts = [part.spelling for part in parts]
-    if element_of(dtype) == BOOL and op.name in (*_LOGIC, "arith.xori"):
-        # `!=` of vectors of bools is read, and is not compiled.
-        return _call(_LOGIC[op.name], texts) if op.name in _LOGIC else _infix("!=", COMPARED, texts)
-    if op.name in _INFIX:
-        return _infix(*_INFIX[op.name], texts)
-    if op.name in _CALLS:
-        return _call(_CALLS[op.name], texts)
-    if op.name in _UNSIGNED:
-        return _cast(dtype, _call(_UNSIGNED[op.name], [_cast(_unsigned(dtype), text) for text in texts]))
     if op.name in LLVM:
         return exactly(LLVM[op.name], dtype, texts)
+    if (name := OF_FUNCTIONS.get(type(op))) is not None:
+        return spell(Call(name, Var("", dtype)), texts)
+    if (name := (OF_FLOATS | OF_INTEGERS).get(type(op))) is not None:
+        if element_of(dtype) == BOOL:
+            # `!=` of vectors of bools is read, and is not compiled.
+            return infix("!=", COMPARED, texts) if name == "xor" else _call(name.capitalize(), texts)
+        return _operation(name, dtype, texts)
+    if (name := OF_UNSIGNED.get(type(op))) is not None:
+        wide = _unsigned(dtype)
+        return _cast(dtype, _operation(name, wide, [_cast(wide, text) for text in texts]))
     if op.name.startswith("arith.") and len(texts) == 1:
         return _converted(op, op.name.removeprefix("arith."), dtype, parts[0])
     return refuse(op)
@@ -169,12 +135,13 @@ def _call(name: str, words: Sequence[Spelling]) -> Spelling:
     return f"T.{name}({', '.join(text for text, _ in words)})", ATOM
 
 
+def _operation(name: str, dtype: str, parts: Sequence[Spelling]) -> Spelling:
+    """An operator by its name in te."""
+    return spell(Binary(name, *(Var("", dtype) for _ in parts)), parts)
+
+
 def _word(text: str) -> Spelling:
     return text, ATOM
-
-
-def _infix(symbol: str, level: int, parts: Sequence[Spelling]) -> Spelling:
-    return f"{within(parts[0], level)} {symbol} {within(parts[1], level - 1)}", level
 
 
 def _cast(dtype: str, value: Spelling) -> Spelling:
@@ -225,7 +192,7 @@ def affine(expr: AffineExpr, dims: Sequence[Spelling], sizes: Sequence[str]) -> 
         case AffineSymExpr(position):
             return sizes[position], ATOM
         case AffineBinaryOpExpr(kind, lhs, rhs):
-            return _infix(*_AFFINE[kind], [affine(lhs, dims, sizes), affine(rhs, dims, sizes)])
+            return _operation(AFFINE[kind], INT, [affine(lhs, dims, sizes), affine(rhs, dims, sizes)])
         case _:
             fail(f"script: expected an affine index, got {expr}")
 
@@ -247,7 +214,7 @@ def _flat(op: Any, buffer: Operand, dims: Sequence[Operand], writer: Writer) -> 
             refuse(op)
         extents.append((str(extent), ATOM))
     for index, extent in zip(_indices(op, dims, writer), extents, strict=True):
-        total = _infix("+", SUM, [_infix("*", PRODUCT, [total, extent]), index]) if total[0] != "0" else index
+        total = infix("+", SUM, [infix("*", PRODUCT, [total, extent]), index]) if total[0] != "0" else index
     return writer.flat_name(buffer.buffer), total
 
 
@@ -276,7 +243,7 @@ def _place(op: Any, buffer: Operand, dims: Sequence[Operand], dtype: str, writer
 def _lanes(op: Any, buffer: Operand, dims: Sequence[Operand], dtype: str, writer: Writer) -> list[str]:
     """The places of the lanes of an access."""
     name, first = _flat(op, buffer, dims, writer)
-    return [f"{name}[{_infix('+', SUM, [first, _word(str(lane * op.step))])[0]}]" for lane in range(lanes_of(dtype))]
+    return [f"{name}[{infix('+', SUM, [first, _word(str(lane * op.step))])[0]}]" for lane in range(lanes_of(dtype))]
 
 
 # Single ops
@@ -303,7 +270,7 @@ def _load(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spel
         return read
     dims_text = [dim.spelling for dim in dims]
     holds = _all(
-        [_infix(">=", COMPARED, [affine(g, dims_text, writer.sizes), _word("0")]) for g in op.guard.data.results]
+        [infix(">=", COMPARED, [affine(g, dims_text, writer.sizes), _word("0")]) for g in op.guard.data.results]
     )
     return _call("if_then_else", [holds, read, _attribute(op.otherwise, dtype)])
 
@@ -340,9 +307,9 @@ def _mask(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spel
         first = affine(result, dims, writer.sizes)
         if step:
             ramp = _call("Ramp", [first, _word(str(step)), _word(str(width))])
-            conditions.append(_infix(">=", COMPARED, [ramp, _word(f"T.Broadcast(0, {width})")]))
+            conditions.append(infix(">=", COMPARED, [ramp, _word(f"T.Broadcast(0, {width})")]))
         else:
-            conditions.append(_call("Broadcast", [_infix(">=", COMPARED, [first, _word("0")]), _word(str(width))]))
+            conditions.append(_call("Broadcast", [infix(">=", COMPARED, [first, _word("0")]), _word(str(width))]))
     return _all(conditions)
 
 
@@ -424,22 +391,22 @@ def _compared(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> 
     a, b = (part.spelling for part in parts)
     kind, other = element_of(parts[0].dtype), word[1:]
     if word in ("eq", "ne", "oeq", "une"):
-        return _infix(_COMPARISONS[word.removeprefix("o").removeprefix("u")], COMPARED, [a, b])
-    if other in _COMPARISONS and (word[0] == "o" or word[0] == "s"):
-        return _infix(_COMPARISONS[other], COMPARED, [a, b])
-    is_nan = _call("Or", [_infix("!=", COMPARED, [a, a]), _infix("!=", COMPARED, [b, b])])
+        return infix(COMPARISONS[word.removeprefix("o").removeprefix("u")], COMPARED, [a, b])
+    if other in COMPARISONS and (word[0] == "o" or word[0] == "s"):
+        return infix(COMPARISONS[other], COMPARED, [a, b])
+    is_nan = _call("Or", [infix("!=", COMPARED, [a, a]), infix("!=", COMPARED, [b, b])])
     if not is_float(kind) and word[0] == "u":
         wide = _unsigned(parts[0].dtype)
-        return _infix(_COMPARISONS[other], COMPARED, [_cast(wide, a), _cast(wide, b)])
+        return infix(COMPARISONS[other], COMPARED, [_cast(wide, a), _cast(wide, b)])
     match word:
         case "uno":
             return is_nan
         case "ord":
-            return _call("And", [_infix("==", COMPARED, [a, a]), _infix("==", COMPARED, [b, b])])
+            return _call("And", [infix("==", COMPARED, [a, a]), infix("==", COMPARED, [b, b])])
         case "one":
-            return _call("Or", [_infix("<", COMPARED, [a, b]), _infix(">", COMPARED, [a, b])])
-        case _ if word[0] == "u" and other in _COMPARISONS:
-            return _call("Or", [_infix(_COMPARISONS[other], COMPARED, [a, b]), is_nan])
+            return _call("Or", [infix("<", COMPARED, [a, b]), infix(">", COMPARED, [a, b])])
+        case _ if word[0] == "u" and other in COMPARISONS:
+            return _call("Or", [infix(COMPARISONS[other], COMPARED, [a, b]), is_nan])
         case _:
             return refuse(op)
 
@@ -457,14 +424,14 @@ def _converted(op: Operation, kind: str, dtype: str, part: Operand) -> Spelling:
     if kind == "bitcast":
         return _call("reinterpret", [_word(repr(dtype)), value])
     if kind == "negf":
-        return _infix("*", PRODUCT, [value, _numbers([-1.0] * lanes_of(dtype), dtype)])
+        return infix("*", PRODUCT, [value, _numbers([-1.0] * lanes_of(dtype), dtype)])
     if kind in ("uitofp", "extui"):
         return _cast(dtype, value if source == BOOL else _cast(_unsigned(part.dtype), value))
     if kind == "fptoui":
         return _cast(dtype, _cast(_unsigned(dtype), value))
     if kind == "trunci" and target == BOOL:
         one, zero = (_numbers([number] * lanes_of(dtype), part.dtype) for number in (1, 0))
-        return _infix("!=", COMPARED, [_call("bitwise_and", [value, one]), zero])
+        return infix("!=", COMPARED, [_call("bitwise_and", [value, one]), zero])
     if kind in ("sitofp", "fptosi", "extf", "truncf", "trunci", "extsi", "index_cast") and source != BOOL:
         return _cast(dtype, value)
     return refuse(op)
