@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.relay.module import IRModule
+from whence.script import relax_functions
 from whence.script.block_heads import Blocks
 from whence.script.names import keyed
+from whence.script.relax_head import Head
 from whence.script.source import Mistake, Source
 from whence.support.dtypes import NAMES
+from whence.syntax.relay.expr import Function, Program
 from whence.te.language.blocks import MatchBufferRegion
 from whence.te.language.expr import Range, Var
 from whence.te.language.locations import located
 from whence.te.language.statements import Buffer
 from whence.tir.function import PrimFunc
 
-MODULES = {"tir": "T", "tirx": "T", "ir": "I"}
+MODULES = {"tir": "T", "tirx": "T", "ir": "I", "relax": "R"}
 """The modules of words, by their names in `tvm.script` or `whence.script`, and the letters for them."""
 Captured = Callable[[str], Any]
 
@@ -27,13 +30,14 @@ def nothing(name: str) -> Any:
     raise KeyError(name)
 
 
-def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str] | None = None) -> PrimFunc | IRModule:
-    """Return the function or the module of a text, which holds one.
+def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str] | None = None) -> Any:
+    """Return the function or the module of a text, which holds one: a kernel, a function of relay, or an IRModule.
 
     Raises TextError with all mistakes of the text, at most 20, and their places.
     """
-    words = {letter: letter for letter in "TI"} | dict(aliases or {})
+    words = {letter: letter for letter in "TIR"} | dict(aliases or {})
     found: list[ast.FunctionDef | ast.ClassDef] = []
+    head = Head()
     for node in source.parsed().body:
         match node:
             case ast.ImportFrom(module=module, names=names):
@@ -44,16 +48,18 @@ def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str
                 found.append(node)
             case ast.Expr(value=ast.Constant()) | ast.Import():
                 pass
+            case _ if head.reads(node, source):
+                pass
             case _:
                 source.record(node.lineno, node.col_offset + 1, "expected a function or a class with functions")
     if len(found) != 1:
         source.record(1, 1, f"expected one function or one class with functions, got {len(found)}")
     source.check()
     reader = _Functions(source, captured, words)
-    made: PrimFunc | IRModule | None = None
+    made: Any = None
     try:
         (node,) = found
-        made = reader.function(node) if isinstance(node, ast.FunctionDef) else reader.module(node)
+        made = reader.lone(node, head) if isinstance(node, ast.FunctionDef) else reader.module(node, head)
     except (Mistake, RecursionError) as error:
         if isinstance(error, RecursionError):
             source.record(1, 1, "expected statements and expressions that are not nested hundreds deep")
@@ -63,11 +69,36 @@ def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str
 
 
 class _Functions(Blocks):
-    def module(self, node: ast.ClassDef) -> IRModule:
+    def lone(self, node: ast.FunctionDef, head: Head) -> PrimFunc | Function:
+        """The function of a text: a kernel, or a function of Relax."""
+        if not self._is_relax(node):
+            return self.function(node)
+        program = self._relax({node.name: node}, "", head)
+        self.source.check()
+        return program.functions[node.name]
+
+    def _is_relax(self, node: ast.FunctionDef) -> bool:
+        names = (getattr(decorator, "func", decorator) for decorator in node.decorator_list)
+        return any(
+            isinstance(name, ast.Attribute)
+            and name.attr == "function"
+            and isinstance(name.value, ast.Name)
+            and self.letter(name.value.id) == "R"
+            for name in names
+        )
+
+    def _relax(self, nodes: Mapping[str, ast.FunctionDef], module: str, head: Head) -> Program:
+        reader = relax_functions.Functions(self.source, self.captured, self.letter, head.constants)
+        return reader.read(nodes, module, head.sizes)
+
+    def module(self, node: ast.ClassDef, head: Head) -> IRModule:
         """The functions of a class."""
         functions: dict[str, Any] = {}
+        relax: dict[str, ast.FunctionDef] = {}
         for stmt in node.body:
             match stmt:
+                case ast.FunctionDef() if self._is_relax(stmt):
+                    relax[stmt.name] = stmt
                 case ast.FunctionDef():
                     with self.scope():
                         functions[stmt.name] = self.function(stmt)
@@ -77,6 +108,7 @@ class _Functions(Blocks):
                     pass
                 case _:
                     self.source.record(stmt.lineno, stmt.col_offset + 1, "expected functions in a module")
+        functions.update(self._relax(relax, node.name, head).functions)
         self.source.check()
         return IRModule(functions)
 

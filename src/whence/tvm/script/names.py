@@ -35,7 +35,7 @@ class Names:
     def __init__(self, source: Source, captured: Callable[[str], Any], aliases: Mapping[str, str]):
         self.source = source
         self.names: dict[str, Any] = {}
-        self._captured = captured
+        self.captured = captured
         self._aliases = dict(aliases)
 
     # Words
@@ -47,7 +47,7 @@ class Names:
         while isinstance(inner, ast.Attribute):
             parts.append(inner.attr)
             inner = inner.value
-        if not isinstance(inner, ast.Name) or not parts or self._letter(inner.id) != "T":
+        if not isinstance(inner, ast.Name) or not parts or self.letter(inner.id) != "T":
             return ""
         parts.reverse()
         name = parts[0]
@@ -59,12 +59,12 @@ class Names:
             self.source.refuse(node, f"expected T.{name}, got T.{'.'.join(parts)}")
         return ".".join(parts)
 
-    def _letter(self, name: str) -> str:
+    def letter(self, name: str) -> str:
         """Return the letter of the module of words that a name stands for, "" if it stands for none."""
         if name in self.names:
             return ""
         try:
-            value = self._captured(name)
+            value = self.captured(name)
         except KeyError:
             return self._aliases.get(name, "")
         return getattr(value, "SCRIPT_LETTER", "") if isinstance(value, ModuleType) else ""
@@ -77,7 +77,7 @@ class Names:
                 raise Mistake
             return value
         try:
-            value = self._captured(node.id)
+            value = self.captured(node.id)
         except KeyError:
             self.source.refuse(
                 node, f"expected a name that is defined, got {node.id}{did_you_mean(node.id, self._visible())}"

@@ -1,0 +1,311 @@
+"""Expressions of a Relax text, as expressions of relay."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from whence.dialects.sizes import SizeExpr
+from whence.provenance.span import SourceName, Span
+from whence.script.relax_types import Types
+from whence.support.dtypes import NAMES, Array, numpy_of
+from whence.support.errors import WhenceError
+from whence.support.names import did_you_mean
+from whence.syntax.relax.constants import KINDS
+from whence.syntax.relax.operators import rows
+from whence.syntax.relax.rows import Shape, bound
+from whence.syntax.relax.terms import constant, infer_shallow, shape_of, tensor_of
+from whence.syntax.relax.types import is_unknown
+from whence.syntax.relay.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    Program,
+    Tuple,
+    TupleGetItem,
+)
+
+IMPURE = frozenset(
+    {"print", "assert_op", "call_packed", "call_inplace_packed", "call_builtin_with_ctx", "invoke_closure"}
+)
+"""Calls that do more than compute their results."""
+_ELSEWHERE = {
+    "call_packed": "functions from outside",
+    "call_pure_packed": "functions from outside",
+    "call_dps_packed": "functions from outside",
+    "print": "prints",
+    "assert_op": "assertions at run time",
+    "make_closure": "closures as objects; functions inside of functions are closures",
+    "invoke_closure": "closures as objects; functions inside of functions are closures",
+    "to_vdevice": "several devices",
+    "hint_on_device": "several devices",
+}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "floor_mod",
+    ast.Pow: "power",
+    ast.MatMult: "matmul",
+}
+
+
+class Values(Types):
+    """The values of expressions: tensors as expressions of relay, shapes, numbers, texts, and lists of these."""
+
+    program: Program
+    """The functions of the module."""
+    metadata: Mapping[str, Sequence[Array]]
+    module: str = ""
+    """The name of the class that is the module."""
+    in_dataflow: bool = False
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of an expression; raises Mistake for one without a meaning."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name():
+                value = self.look_up(node)
+                if isinstance(value, SizeExpr):
+                    self.symbols.setdefault(str(value), node)
+                return value
+            case ast.Tuple():
+                return tuple(self.value(part) for part in node.elts)
+            case ast.List():
+                return [self.value(part) for part in node.elts]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                value = self.value(operand)
+                return self.operator(node, "negative", [value], {}) if isinstance(value, Expr) else -value
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.Subscript():
+                return self._item(node)
+            case ast.Attribute():
+                return self._member(node)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                self.source.refuse(node, f"expected an expression of Relax, got {ast.unparse(node)}")
+
+    def expression(self, node: ast.expr, name: str = "") -> Expr:
+        """Return the expression for a value that is tensors; it is located at its node, by the name that it gets."""
+        return self.as_expression(node, self.value(node), name)
+
+    def as_expression(self, node: ast.AST, value: Any, name: str = "") -> Expr:
+        """Return a value as an expression with a type; raises Mistake if it is none."""
+        if isinstance(value, tuple | list) and not isinstance(value, Shape):
+            value = Tuple([self.as_expression(node, part) for part in cast("Sequence[Any]", value)])
+        if not isinstance(value, Expr):
+            self.source.refuse(node, f"expected a tensor, got {described(value)}")
+        self.locate(value, node, name)
+        self.typed(node, value)
+        return value
+
+    def locate(self, value: Expr, node: ast.AST, name: str = "") -> None:
+        """Give the place of a node to an expression and its parts that have none."""
+        span = Span.of(self.source.location(node))
+        if isinstance(span, Span) and name:
+            place = span
+            span = Span(SourceName(name), place.line, place.end_line, place.column, place.end_column, place.file)
+        waiting: list[Expr] = [value]
+        while waiting:
+            part = waiting.pop()
+            if getattr(part, "span", True) is not None or isinstance(part, Function):
+                continue
+            cast(Any, part).span = span
+            waiting += part.args if isinstance(part, Call) else part.fields if isinstance(part, Tuple) else ()
+
+    def typed(self, node: ast.AST, value: Expr) -> Attribute:
+        """Return the type of an expression; what does not fit is a mistake at the node."""
+        try:
+            return infer_shallow(value, self.program)
+        except WhenceError as error:
+            text = str(error).removeprefix("relay.")
+            self.source.refuse(node, text.partition(" (layer ")[0])
+
+    # Kinds of expressions
+
+    def _binary(self, node: ast.BinOp) -> Any:
+        left, right = self.value(node.left), self.value(node.right)
+        if isinstance(left, Expr) or isinstance(right, Expr):
+            name = _OPERATORS.get(type(node.op))
+            if name is None:
+                self.source.refuse(node, f"expected an operator of tensors, got {ast.unparse(node)}")
+            return self.operator(node, name, [left, right], {})
+        if all(isinstance(side, int | SizeExpr) for side in (left, right)):
+            return self.size(node)
+        self.source.refuse(node, f"expected sizes or tensors, got {ast.unparse(node)}")
+
+    def _item(self, node: ast.Subscript) -> Any:
+        if isinstance(node.value, ast.Subscript) and ast.unparse(node.value.value) == "metadata":
+            return self._constant(node, node.value)
+        value, index = self.value(node.value), self.value(node.slice)
+        if not isinstance(index, int):
+            self.source.refuse(node.slice, f"expected the number of a field, got {ast.unparse(node.slice)}")
+        if isinstance(value, Shape | tuple | list):
+            items = cast("Sequence[Any]", value)
+            if not -len(items) <= index < len(items):
+                self.source.refuse(node.slice, f"expected an index of {len(items)} fields, got {index}")
+            return items[index]
+        if not isinstance(value, Expr):
+            self.source.refuse(node, f"expected a field of a tuple, got one of {described(value)}")
+        return TupleGetItem(value, index)
+
+    def _constant(self, node: ast.Subscript, table: ast.Subscript) -> Expr:
+        kind, index = self.value(table.slice), self.value(node.slice)
+        tensors = self.metadata.get(kind, ()) if isinstance(kind, str) else ()
+        if kind not in KINDS or not isinstance(index, int) or not 0 <= index < len(tensors):
+            self.source.refuse(
+                node,
+                f"expected a constant that the metadata has, got {ast.unparse(node)}; script(show_meta=True) has it",
+            )
+        return Constant(tensors[index])
+
+    def _member(self, node: ast.Attribute) -> Any:
+        if isinstance(node.value, ast.Name) and node.attr in self.program.functions and self._is_module(node.value):
+            return GlobalVar(node.attr)
+        if (word := self.word(node)).startswith("R.") and word[2:] in NAMES:
+            return word[2:]
+        if isinstance(node.value, ast.Name) and self._is_module(node.value):
+            hint = did_you_mean(node.attr, self.program.functions)
+            self.source.refuse(node, f"expected a function of the module, got {node.attr}{hint}")
+        self.source.refuse(node, f"expected an expression of Relax, got {ast.unparse(node)}")
+
+    def _is_module(self, node: ast.Name) -> bool:
+        return self.names.get(node.id) == "module" or (node.id == self.module and node.id not in self.names)
+
+    def _call(self, node: ast.Call) -> Any:
+        word = self.word(node.func)
+        if word.startswith("R."):
+            return self._word_call(node, word[2:])
+        if word.startswith("T."):
+            return self.size(node) if not word[2:].startswith("float") else self.value(node.args[0])
+        callee = self.value(node.func)
+        if not isinstance(callee, Expr) or node.keywords:
+            self.source.refuse(node, f"expected a call of a function, got {ast.unparse(node)}")
+        call = Call(callee, [self.expression(arg) for arg in node.args])
+        self.typed(node, call)
+        return call
+
+    def _word_call(self, node: ast.Call, name: str) -> Any:
+        if name in IMPURE and self.in_dataflow:
+            self.source.refuse(node, f"expected calls that only compute in a dataflow block, got R.{name}")
+        if name in _ELSEWHERE:
+            self.source.refuse(node, f"expected an operator, got R.{name}: there are no {_ELSEWHERE[name]}")
+        args = [self.value(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
+        named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(self, node, args, named)
+        return self.operator(node, name, args, named)
+
+    def operator(self, node: ast.AST, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+        """Return the call of an operator of Relax, with a type."""
+        row = rows().get(name)
+        if row is None:
+            self.source.refuse(node, f"expected an operator that there is, got R.{name}{did_you_mean(name, rows())}")
+        others = {key: _plain(value) for key, value in named.items() if key not in _UNREAD.get(name, ())}
+        try:
+            values = bound(row, [_plain(arg) for arg in args], others)
+            call = row.expression(values)
+        except WhenceError as error:
+            self.source.refuse(node, str(error))
+        except (TypeError, ValueError, KeyError, IndexError) as error:
+            self.source.refuse(node, f"R.{name}: expected other arguments, got {error}")
+        self.locate(call, node)
+        self.typed(node, call)
+        return call
+
+
+_UNREAD = {"strided_slice": ("assume_inbound",)}
+"""Arguments that change nothing here."""
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument: a tuple of tensors as a list, `void` as no dtype."""
+    if isinstance(value, tuple) and not isinstance(value, Shape):
+        items = cast("tuple[Any, ...]", value)
+        return list(items) if any(isinstance(item, Expr) for item in items) else items
+    return None if value == "void" and isinstance(value, str) else value
+
+
+def described(value: Any) -> str:
+    """Return what a value is, for errors."""
+    match value:
+        case Shape():
+            return "a shape"
+        case SizeExpr():
+            return f"the size {value}"
+        case None:
+            return "nothing"
+        case _:
+            return repr(value)
+
+
+def _const(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+    dtype = args[1] if len(args) > 1 else named.get("dtype")
+    try:
+        array = np.asarray(args[0])
+        dtype = dtype or {"int64": "int32", "float64": "float32"}.get(array.dtype.name, array.dtype.name)
+        if dtype not in NAMES or array.dtype.kind not in "biuf":
+            raise ValueError(f"{args[0]!r} of {dtype}")
+        numpy_of(dtype)
+        return constant(args[0], dtype)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        reader.source.refuse(node, f"expected numbers and a dtype in R.const, got {error}")
+
+
+def _shape(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Shape:
+    del named
+    extents = cast("Sequence[Any]", args[0]) if args and isinstance(args[0], list | tuple) else None
+    if extents is None or not all(isinstance(extent, int | SizeExpr) for extent in extents):
+        reader.source.refuse(node, f"expected a list of sizes in R.shape, got {ast.unparse(node)}")
+    return Shape(extents)
+
+
+def _shape_of(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    del named
+    data = reader.as_expression(node, args[0] if args else None)
+    with reader.source.judged(node):
+        extents = shape_of(data)
+    if any(map(is_unknown, extents)):
+        reader.source.refuse(node, f"expected a tensor whose sizes have names, got {tensor_of(data)}")
+    return Shape(extents)
+
+
+def _tuple(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    del reader, node, named
+    return tuple(args)
+
+
+def _first(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """A number or a text stands for itself."""
+    if len(args) != 1 or named:
+        reader.source.refuse(node, f"expected one value, got {ast.unparse(node)}")
+    return args[0]
+
+
+def _optional(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> None:
+    del reader, node, args, named
+
+
+_SPECIAL = {
+    "const": _const,
+    "shape": _shape,
+    "shape_of": _shape_of,
+    "tuple": _tuple,
+    "prim_value": _first,
+    "str": _first,
+    "dtype": _first,
+    "null_value": _optional,
+}
+"""Words that are no operators."""
