@@ -54,7 +54,7 @@ def _is_plain(data: Array) -> bool:
 
 
 def _literal(value: Any) -> str:
-    return f"[{', '.join(map(_literal, value))}]" if isinstance(value, list) else repr(value)
+    return f"[{', '.join(map(_literal, cast('list[Any]', value)))}]" if isinstance(value, list) else repr(value)
 
 
 def _graph(tensors: Sequence[Array], kind: str) -> dict[str, Any]:
@@ -104,4 +104,4 @@ def read_constants(text: str) -> dict[str, list[Array]]:
 def _tensor(nodes: Sequence[dict[str, Any]], index: int) -> Array:
     fields: dict[str, Any] = nodes[index]["data"]
     at = fields["value"] if "value" in fields else fields["data"]
-    return read_tensor(base64.b64decode(nodes[at]["data"], validate=True), "metadata")
+    return read_tensor(base64.b64decode(cast(str, nodes[at]["data"]), validate=True), "metadata")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
+from ...dialects.sizes import same
 from ..relay.defaults import completed
 from ..relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 from .rows import FOLLOWING
 from .terms import axes_of, call, constant, dtype_of, infer_shallow, rank_of, shape_of
+from .types import is_unknown
 
 
 def expanded(node: Call) -> Call | None:
@@ -150,15 +152,32 @@ def _moved(node: Call) -> Call | None:
     return call("reshape", moved, newshape=[n, groups, h * size, w * size])
 
 
+def _place(node: Call) -> Call | None:
+    """`argmax` and `argmin`, whose places are int64 in Relax."""
+    if node.attrs["select_last_index"]:
+        return None
+    return call("cast", call("cast", node, dtype="int64"), dtype="int32")
+
+
+def _reshaped(node: Call) -> Call | None:
+    """`reshape` whose shape has numbers that stand for others."""
+    extents = shape_of(node)
+    if any(is_unknown(extent) or same(extent, 0) for extent in extents):
+        return None
+    other = call("reshape", node.args[0], newshape=list(extents))
+    return None if completed("reshape", node.attrs) == completed("reshape", other.attrs) else other
+
+
 def _resized(node: Call) -> Call | None:
     """`resize2d` whose scales are the quotients of its sizes."""
     attrs = completed("image.resize2d", node.attrs)
-    scales = attrs.pop("scales", None)
-    shape, layout = shape_of(node.args[0]), attrs["layout"]
+    scales: Sequence[float] | None = attrs.pop("scales", None)
+    shape, layout = shape_of(node.args[0]), str(attrs["layout"])
     if scales is None or len(layout) != len(shape):
         return None
     extents = [shape[layout.index(axis)] for axis in "HW"]
-    if not all(isinstance(e, int) and e * s == size for e, s, size in zip(extents, scales, attrs["size"], strict=True)):
+    exact = zip(extents, scales, attrs["size"], strict=True)
+    if not all(isinstance(extent, int) and extent * scale == size for extent, scale, size in exact):
         return None
     return call("image.resize2d", *node.args, **attrs)
 
@@ -176,4 +195,7 @@ _EXPANSIONS: Mapping[str, Callable[[Call], Call | None]] = {
     "cast_like": _cast_like,
     "nn.depth_to_space": _moved,
     "image.resize2d": _resized,
+    "reshape": _reshaped,
+    "argmax": _place,
+    "argmin": _place,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from .compositions import COMPOSED, READ, WRITTEN
+from .compositions import COMPOSED
+from .forms import READ, WRITTEN
 from .rows import Row, parameters
 
 _CONV = 'strides={one} padding={pad} dilation={one} groups=1 data_layout="{d}" kernel_layout="{k}" out_layout=None'
@@ -66,6 +67,8 @@ image.grid_sample image.grid_sample data grid method="bilinear" layout="NCHW" pa
 image.affine_grid   image.affine_grid   data size:target_shape[shape]=! align_corners=True
 vision.roi_align vision.roi_align data rois pooled_size=! spatial_scale=! sample_ratio=-1 aligned=False {_ALIGN}
 vision.roi_pool     vision.roi_pool     data rois pooled_size=! spatial_scale=! layout="NCHW"
+argmax              cast                x axis=None keepdims=False
+argmin              cast                x axis=None keepdims=False
 astype              cast                x dtype=!
 where               where               condition x1 x2
 concat              concatenate         *tensors axis=0
@@ -73,7 +76,7 @@ stack               stack               *tensors axis=0
 meshgrid            meshgrid            *tensors indexing="ij"
 einsum              einsum              *operands subscripts:equation=!
 permute_dims        transpose           x axes=None
-reshape             reshape             x shape:newshape[shape]=!
+reshape             reshape             x shape[shape]=!
 broadcast_to        broadcast_to        x shape[shape]=!
 collapse_sum_to     collapse_sum_to     data shape[shape]=!
 collapse_sum_like   collapse_sum_like   data collapse_target
@@ -106,8 +109,6 @@ max                 max                 x axis=None keepdims=False
 min                 min                 x axis=None keepdims=False
 prod                prod                x axis=None keepdims=False
 variance            variance            x axis=None keepdims=False
-argmax              argmax              x axis=None keepdims=False
-argmin              argmin              x axis=None keepdims=False
 repeat              repeat              data repeats=! axis=None
 expand_dims         expand_dims         x axis=!
 matmul              nn.matmul           x1 x2 out_dtype=None

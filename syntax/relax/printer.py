@@ -43,6 +43,7 @@ from .types import spelled, symbols_in, tuple_text
 
 Walk: TypeAlias = "Generator[Expr, str, str]"
 _WORD = re.compile(r"[^\W\d]\w*")
+_OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 _OWN_WORDS = {"R", "T", "I", "cls", "Module", "metadata", "tvm"}
 _POSITIONAL = {"clip": ("min", "max"), "one_hot": ("on_value", "off_value"), "arange": ("start", "end", "step")}
 """Numbers that are expressions in Relax."""
@@ -86,17 +87,17 @@ class _Names:
         return name
 
 
-def module_text(program: Program, kernels: Mapping[str, str], spelling: Spelling = NEWEST) -> str:
+def module_text(program: Program, kernels: Sequence[str], spelling: Spelling = NEWEST, show_meta: bool = True) -> str:
     """Return a program as an `ir_module` of Relax, with kernels as TVMScript among its functions.
 
-    Raises FrontendError, with layer, for what Relax cannot say: references, matches and operators that it lacks.
+    show_meta: print the tensors that the text names, too. Raises FrontendError, with layer, for what Relax cannot say.
     """
     if program.types:
         raise FrontendError(f"Relax: expected functions of tensors, got the data type {next(iter(program.types))}")
     constants, names = ConstantTable(spelling.constants), _Names()
     functions = {name: names.unique(name) for name in program.functions}
     symbols: dict[str, None] = {}
-    parts = [_indented(text.splitlines()) for text in kernels.values()]
+    parts = [_indented([line for line in text.splitlines() if not line.startswith("# from ")]) for text in kernels]
     for name, function in program.functions.items():
         printer = _FunctionPrinter(program, functions, constants, spelling)
         parts.append(_indented(printer.definition(functions[name], function)))
@@ -107,7 +108,7 @@ def module_text(program: Program, kernels: Mapping[str, str], spelling: Spelling
     if spelling.types and symbols:
         head = ["# from typing import TypeVar", *head, "", *(f'{name} = TypeVar("{name}")' for name in symbols)]
     body = [line for part in parts for line in ("", *part)][1:] or ["    pass"]
-    section = constants.section()
+    section = constants.section() if show_meta or not constants.tensors else _OMITTED
     return "\n".join([*([section] if section else []), *head, "", "@I.ir_module", "class Module:", *body]) + "\n"
 
 

@@ -110,7 +110,7 @@ def _to_relay(parameter: Parameter, value: Any) -> Any:
         return not value
     if parameter.form == "one":
         return _one(value)
-    return list(value) if isinstance(value, tuple) else value
+    return list(cast("tuple[Any]", value)) if isinstance(value, tuple) else value
 
 
 def _to_relax(parameter: Parameter, value: Any) -> Any:
@@ -124,16 +124,18 @@ def _to_relax(parameter: Parameter, value: Any) -> Any:
         case "one":
             return _one(value)
         case _:
-            return None if value == "" else list(cast("tuple[Any]", value)) if isinstance(value, tuple) else value
+            if isinstance(value, tuple):
+                return list(cast("tuple[Any]", value))
+            return None if value == "" else value
 
 
 def _items(value: Any) -> list[Any]:
-    return [value] if isinstance(value, int | SizeExpr) else list(value)
+    return [value] if isinstance(value, int | SizeExpr) else list(cast("Sequence[Any]", value))
 
 
 def _one(value: Any) -> Any:
-    items = cast("Sequence[Any]", value)
-    return items[0] if isinstance(value, list | tuple) and len(items) == 1 else value
+    items = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    return items[0] if len(items) == 1 else cast("Any", value)
 
 
 def parameters(text: str, relay: str) -> list[Parameter]:

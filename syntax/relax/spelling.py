@@ -15,7 +15,7 @@ _DTYPES = ("dtype", "out_dtype")
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a version of TVM writes what differs between them."""
+    """The spelling of a version of TVM, as far as versions differ."""
 
     version: str
     types: bool

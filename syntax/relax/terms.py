@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,11 +10,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import dtype_name
-from ...dialects.sizes import Size
+from ...dialects.relay.types import function_type
+from ...dialects.sizes import Size, broadcast_sizes
+from ...dialects.sizes import product as product_of
 from ...dialects.sizes.types import extents_of
 from ...support.dtypes import numpy_of
 from ...support.errors import FrontendError
-from ..relay.expr import Call, Constant, Expr, Op, Program
+from ..relay.expr import Call, Constant, Expr, GlobalVar, Op, Program
 from ..relay.infer import Inference
 from ..relay.unify import Term, term_of
 
@@ -25,7 +27,17 @@ class _Typing(Inference):
     def _at_hand(self, node: Expr) -> Term | None:
         if node.type is not None and node not in self.terms:
             self.terms[node] = term_of(node.type)
+        if isinstance(node, GlobalVar) and node not in self.terms and (type_ := self._declared_type(node)) is not None:
+            node.type = type_
+            self.terms[node] = term_of(type_)
         return super()._at_hand(node)
+
+    def _declared_type(self, node: GlobalVar) -> Attribute | None:
+        """Return the type of a function whose body has one, though nothing declares its result."""
+        function = self.program.functions.get(node.name_hint)
+        if function is None or function.ret_type is not None or function.body.type is None:
+            return None
+        return function_type((), [param.inferred for param in function.params], function.body.type)
 
 
 def infer_shallow(expr: Expr, program: Program | None = None) -> Attribute:
@@ -82,3 +94,38 @@ def axes_of(axis: Any, rank: int) -> list[int]:
     if not all(-rank <= int(a) < rank for a in axes):
         raise FrontendError(f"expected axes of {rank} dimensions, got {list(axes)}")
     return [int(a) % rank for a in axes]
+
+
+def number_of(value: Any, name: str) -> float:
+    """Return a number that an argument is; raises FrontendError for another value."""
+    if isinstance(value, Constant) and value.data.size == 1:
+        value = value.data.item()
+    if not isinstance(value, int | float):
+        raise FrontendError(f"expected a number as {name}, got {value!r}")
+    return float(value)
+
+
+def product(a: Expr, b: Expr, out_dtype: str | None) -> Expr:
+    """Return the product of matrices, or of batches of matrices, which broadcast."""
+    left, right = shape_of(a), shape_of(b)
+    if len(right) == 2:
+        return call("nn.matmul", a, b, out_dtype=out_dtype)
+    if len(left) == len(right) == 3:
+        return call("nn.batch_matmul", a, b, transpose_b=False, out_dtype=out_dtype)
+    batch = broadcast_sizes(left[:-2], right[:-2])
+    if batch is None:
+        raise FrontendError(f"matmul: expected batches that broadcast, got {left[:-2]} and {right[:-2]}")
+    flat = [
+        call("reshape", call("broadcast_to", x, shape=[*batch, *ends]), newshape=[product_of(batch), *ends])
+        for x, ends in ((a, left[-2:]), (b, right[-2:]))
+    ]
+    matrices = call("nn.batch_matmul", *flat, transpose_b=False, out_dtype=out_dtype)
+    return call("reshape", matrices, newshape=[*batch, left[-2], right[-1]])
+
+
+def variance(values: Mapping[str, Any]) -> Expr:
+    """Return the variance along axes; `values` are the arguments in Relax."""
+    axis, data = values["axis"], values["x"]
+    axes = [axis] if isinstance(axis, int) else axis
+    mean = call("mean", data, axis=axes, keepdims=True)
+    return call("variance", data, mean, axis=axes, keepdims=values["keepdims"])

@@ -26,8 +26,7 @@ def spelled(type_: Attribute) -> str:
     """Return the text of a type; raises FrontendError for one that Relax does not have."""
     match type_:
         case TensorType():
-            tensor = cast("TensorType[Attribute]", type_)
-            extents, dtype = extents_of(tensor), dtype_name(tensor.element_type)
+            extents, dtype = extents_of(type_), dtype_name(type_.element_type)
             if any(map(is_unknown, extents)):
                 return f'R.Tensor(dtype="{dtype}", ndim={len(extents)})'
             return f'R.Tensor({tuple_text(map(size_text, extents))}, dtype="{dtype}")'

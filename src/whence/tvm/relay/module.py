@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
+from whence.syntax.relax.printer import module_text
+from whence.syntax.relax.spelling import NEWEST, SPELLINGS
 from whence.syntax.relay.elaborate import elaborate
 from whence.syntax.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var
 from whence.syntax.relay.infer import infer
@@ -269,22 +271,29 @@ class IRModule:
         relay = [pretty_print(self.typed())] if self.program.functions or self.program.types else []
         return "\n\n".join([*relay, *map(str, _prim_funcs(self.module))])
 
-    def script(self, version: str = "0.27") -> str:
-        """Return the text of the functions: relay's, and kernels as TVMScript; errors as `PrimFunc.script`.
+    def script(self, version: str = "0.27", show_meta: bool = False) -> str:
+        """Return the text of the functions: relay's as Relax, and kernels as TVMScript.
 
-        Several kernels are a class, which `whence.script.from_source` reads.
+        version: whose spelling, "0.27", or "0.19" with struct info; with "0.14", relay's functions are Relay text.
+        Several kernels are a class, which `whence.script.from_source` reads, as it reads modules of Relax.
+        show_meta: print the constants of more than a few elements, too. Raises FrontendError for what Relax cannot say,
+        and errors as `PrimFunc.script`.
         """
-        relay = [self.astext()] if self.program.functions or self.program.types else []
-        kernels = [kernel.script(version) for kernel in self.kernels.values()]
+        spelling = SPELLINGS.get(version, NEWEST)
+        own = spelling.kernels if version in SPELLINGS else version
+        kernels = [kernel.script(own) for kernel in self.kernels.values()]
+        has_functions = bool(self.program.functions or self.program.types)
+        if has_functions and version != "0.14":
+            return module_text(self.typed(), kernels, spelling, show_meta)
         if len(kernels) > 1:
             from whence.tir.script_text import class_text
 
             kernels = [class_text(kernels)]
-        return "\n\n".join([*relay, *kernels])
+        return "\n\n".join([*([self.astext()] if has_functions else []), *kernels])
 
-    def show(self, version: str = "0.27") -> None:
+    def show(self, version: str = "0.27", show_meta: bool = False) -> None:
         """Print `script()`."""
-        print(self.script(version))
+        print(self.script(version, show_meta))
 
 
 def _prim_funcs(module: ModuleOp) -> list[PrimFuncOp]:

@@ -197,6 +197,8 @@ class Functions(Values):
                         self._statement(stmt)
             except Mistake:
                 self._poison(stmt)
+        if result is None and any(isinstance(stmt, ast.Return) for stmt in node.body):
+            raise Mistake
         if result is None:
             self.source.refuse(node, f"expected a return of {node.name}, got none")
         return result
@@ -284,7 +286,8 @@ class Functions(Values):
         if outputs is not None:
             # What is no output cannot be seen behind the block.
             for name in set(self.names) - before - outputs:
-                del self.names[name]
+                if self.names[name] is not POISON:
+                    del self.names[name]
 
     def _branch(self, stmt: ast.If) -> None:
         condition = self.expression(stmt.test)

@@ -1,4 +1,4 @@
-"""What a Relax text says before its module: sizes, `n = TypeVar("n")`, and constants, `metadata = ..`."""
+"""The head of a Relax text, before its module: sizes, `n = TypeVar("n")`, and constants, `metadata = ..`."""
 
 from __future__ import annotations
 

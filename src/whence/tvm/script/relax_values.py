@@ -30,6 +30,7 @@ from whence.syntax.relay.expr import (
     Tuple,
     TupleGetItem,
 )
+from whence.syntax.relay.nodes import children
 
 IMPURE = frozenset(
     {"print", "assert_op", "call_packed", "call_inplace_packed", "call_builtin_with_ctx", "invoke_closure"}
@@ -122,7 +123,7 @@ class Values(Types):
             if getattr(part, "span", True) is not None or isinstance(part, Function):
                 continue
             cast(Any, part).span = span
-            waiting += part.args if isinstance(part, Call) else part.fields if isinstance(part, Tuple) else ()
+            waiting += children(part)
 
     def typed(self, node: ast.AST, value: Expr) -> Attribute:
         """Return the type of an expression; what does not fit is a mistake at the node."""
@@ -226,7 +227,10 @@ class Values(Types):
         return call
 
 
-_UNREAD = {"strided_slice": ("assume_inbound",)}
+_UNREAD = {
+    "strided_slice": ("assume_inbound",),
+    **{f"nn.max_pool{rank}d": ("count_include_pad",) for rank in (1, 2, 3)},
+}
 """Arguments that change nothing here."""
 
 

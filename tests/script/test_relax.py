@@ -1,0 +1,149 @@
+"""Relax texts: read, run, printed and read back."""
+
+# pyright: reportUnknownLambdaType=false
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from relax_programs import PRINTED, WRITTEN, RelaxProgram
+from zoo import SMALL
+
+import whence
+from whence import relay
+from whence.support.errors import FrontendError, TextError
+from whence.syntax.relay.equal import structural_equal
+
+FOLDER = Path(__file__).with_name("printed")
+
+
+def run(module: Any, inputs: list[Any]) -> list[Any]:
+    """Return the results of a module's main."""
+    result = whence.compile(module, threads=1)(*inputs)
+    return [np.asarray(part) for part in (result if isinstance(result, tuple | list) else [result])]
+
+
+def check(module: Any, program: RelaxProgram) -> None:
+    """Compare a module with numpy, and with what its text is read as."""
+    inputs = program.inputs()
+    expected = program.reference(*inputs)
+    wanted_results: list[Any] = list(expected) if isinstance(expected, tuple) else [expected]
+    got = run(module, inputs)
+    for value, wanted in zip(got, wanted_results, strict=True):
+        assert value.shape == np.shape(wanted)
+        np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=2e-5)
+    for version in ("0.27", "0.19"):
+        text = module.script(version, show_meta=True)
+        back = whence.script.from_source(text)
+        assert structural_equal(module.typed(), back.typed()), text
+        assert back.script(version, show_meta=True) == text
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_programs_that_tvm_printed_run_as_numpy_says(name: str):
+    module = whence.script.from_source((FOLDER / f"{name}.txt").read_text(), file=f"{name}.py")
+    check(module, PRINTED[name])
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_programs_that_somebody_wrote_run_as_numpy_says(name: str):
+    check(whence.script.from_source(WRITTEN[name].module()), WRITTEN[name])
+
+
+# Two networks of each kind: with attention, with images, of sizes that a call decides.
+@pytest.mark.parametrize("name", ["mobilenet_v3", "unet", "bert", "gpt2_step", "conformer", "style", "diffusion"])
+def test_networks_of_the_zoo_come_back_equal(name: str):
+    model, _ = SMALL[name]()
+    module, _ = relay.frontend.from_onnx(model)
+    text = module.script(show_meta=True)
+    back = whence.script.from_source(text)
+    assert structural_equal(module.typed(), back.typed())
+    layers = {str(op.location) for op in module.module.walk() if op.name.startswith("relay.nn.")}
+    assert layers
+    assert layers == {str(op.location) for op in back.module.walk() if op.name.startswith("relay.nn.")}
+
+
+BROKEN = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), y: R.Tensor(("n", 4), "float32")) -> R.Tensor((2, 4), "float32"):
+        with R.dataflow():
+            a = R.add(x, z)
+            b: R.Tensor((2, 5), "float32") = R.exp(x)
+            c = R.reluu(x)
+            d = R.print(x)
+            e = R.nn.softmax(x, axes=1)
+            f = R.reshape(x, R.shape([3, 3]))
+            g = R.zeros(R.shape([m, 4]), "float32")
+            h = R.add(b, a)
+            R.output(h)
+        i = R.add(c, c)
+        return h
+"""
+
+
+def test_mistakes_are_told_together_at_their_places():
+    with pytest.raises(TextError) as caught:
+        whence.script.from_source(BROKEN, file="net.py")
+    lines = [line for line in str(caught.value).splitlines() if line.startswith("net.py")]
+    assert [line.split(" ", 1)[0] for line in lines] == [
+        f"net.py:{place}:" for place in ("7:26", "8:16", "9:17", "10:17", "11:17", "12:17", "13:34")
+    ]
+    told = ["z", "(2, 4)", "R.reluu", "dataflow block", "axes", "reshape", "m"]
+    assert all(part in line for part, line in zip(told, lines, strict=True)), lines
+
+
+def test_a_size_that_nothing_binds_is_refused():
+    text = """
+@R.function
+def main(x: R.Tensor((2, 4), "float32")):
+    m = T.int64()
+    return R.zeros(R.shape([m, 4]), "float32")
+"""
+    with pytest.raises(TextError, match=r"5:29: expected a size that a parameter or R.match_cast binds, got m"):
+        whence.script.from_source(text)
+
+
+def test_kernels_stand_beside_functions():
+    text = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def twice(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+        for i in range(4):
+            b[i] = a[i] + a[i]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return R.add(x, x)
+"""
+    module = whence.script.from_source(text)
+    assert sorted([*module.program.functions, *module.kernels]) == ["main", "twice"]
+    again = whence.script.from_source(module.script())
+    assert again.script() == module.script()
+
+
+def test_an_edited_binding_is_not_what_its_comment_says():
+    x, b = relay.var("x", shape=(1, 3, 4, 4)), relay.var("b", shape=(3,))
+    module = relay.IRModule.from_expr(relay.Function([x, b], relay.nn.bias_add(x, b)))
+    text = module.script()
+    assert "# relay.nn.bias_add(x, b)" in text
+    assert structural_equal(whence.script.from_source(text).typed(), module.typed())
+    edited = whence.script.from_source(text.replace("R.add(x", "R.subtract(x")).typed()
+    ones = np.ones((1, 3, 4, 4), np.float32)
+    (got,) = run(relay.IRModule.of(edited), [ones, np.ones(3, np.float32)])
+    assert (got == 0).all()
+
+
+def test_what_relax_cannot_say_is_refused_by_name():
+    x = relay.var("x", shape=(4,))
+    read = relay.RefRead(relay.RefCreate(x))
+    with pytest.raises(FrontendError, match="expected operators, calls, tuples, lets and branches, got Ref"):
+        relay.IRModule.from_expr(relay.Function([x], read)).script()
+    p = relay.var("p", shape=(4,), dtype="int32")
+    with pytest.raises(FrontendError, match="Relax: invert_permutation: expected an operator"):
+        relay.IRModule.from_expr(relay.Function([p], relay.op.invert_permutation(p))).script()
