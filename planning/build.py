@@ -29,6 +29,7 @@ from ..lowering.llvm_to_native.emit import emit_module
 from ..lowering.llvm_to_native.target import Target
 from ..passes.functions import COMPILER
 from ..passes.pipelines import partition_pipeline, precision_of, relay_pipeline, run_passes
+from ..passes.relay.match_casts import resolve_casts
 from ..provenance.audit import check_input
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
@@ -101,6 +102,8 @@ def build(
         main = main_of(module)
         give_state(module, main, seed)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
+        resolve_casts(module)
+        main = main_of(module)
         _check_sizes(module)
         _note_patterns(module)
         shared = _partition_passes(external, opt_level)

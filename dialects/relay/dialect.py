@@ -28,6 +28,7 @@ from . import layout as layout
 from . import linear_algebra as linear_algebra
 from . import logic as logic
 from . import loss as loss
+from . import match_cast as match_cast
 from . import matmul as matmul
 from . import normalization as normalization
 from . import norms as norms

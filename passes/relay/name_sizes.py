@@ -33,6 +33,7 @@ from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .bind_sizes import bind_sizes
 from .dynamic_to_static import DynamicToStaticPass
+from .match_casts import resolve_casts
 from .size_arithmetic import compute_sizes
 
 Shapes = Mapping[str, "Sequence[Size]"]
@@ -145,6 +146,7 @@ def name_sizes(module: ModuleOp) -> None:
     with known_ranges(ranges):
         DynamicToStaticPass().apply(Context(), module)
         compute_sizes(module)
+    resolve_casts(module)
     for op in main_of(module).walk():
         if isinstance(op, Operator) and any(map(is_open, op.result_types)):
             op.infer(op.signature)

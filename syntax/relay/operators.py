@@ -22,6 +22,7 @@ from xdsl.irdl import OptPropertyDef
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.signature import Group
 from ...dialects.sizes import SizeExpr
 from ...dialects.sizes.types import SizesAttr
 from ...provenance.diagnostics import message
@@ -176,7 +177,7 @@ def grouped(
     Raises FrontendError when there are too few or too many.
     """
     declared = cls.operand_groups()
-    required = sum(1 for group in declared if not group.optional)
+    required = sum(1 for group in declared if not (group.optional or _may_lack(group, declared)))
     if not required <= len(args) <= len(declared):
         expected = str(required) if required == len(declared) else f"{required} to {len(declared)}"
         names = ", ".join(group.name for group in declared)
@@ -187,11 +188,16 @@ def grouped(
     return groups + [None] * (len(declared) - len(groups))
 
 
+def _may_lack(group: Group, declared: Sequence[Group]) -> bool:
+    """Return whether a variadic operand behind others may be left out."""
+    return group.variadic and group is declared[-1] and len(declared) > 1
+
+
 def call_of(op: Operator) -> tuple[Op, list[tuple[int, ...] | int | None], dict[str, Any]]:
     """Return the callee, the operand indices of each argument, and the attributes that differ from their defaults."""
     sig, given = op.signature, op.properties
     operands = sig.arguments(list(range(len(op.operands))))
-    while operands and operands[-1] is None:
+    while operands and (operands[-1] is None or (len(operands) > 1 and operands[-1] == ())):
         operands.pop()
     declared = type(op).declared_attributes()
     attrs = {key: sig.get(key) for key, d in declared.items() if key in given and given[key] != d.default_value}

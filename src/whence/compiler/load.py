@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.compiler.formats import has_signatures, is_model, is_module, read_model
 from whence.dialects.relay.call_tir import hold_kernels
+from whence.passes.relay.match_casts import resolve_casts
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import Source, model_path
@@ -126,6 +127,7 @@ def open_model(
                 raise PipelineError(f"{option}: expected the file of a framework's model, got a relay module")
         module = load(path, shapes)
         hold_kernels(module)
+        resolve_casts(module)
         return Opened(module)
     from whence.frontends.importing.custom import CustomOps, Fallback
     from whence.frontends.importing.tensor import Undecided

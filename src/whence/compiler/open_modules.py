@@ -11,11 +11,14 @@ from xdsl.utils.exceptions import VerifyException
 from whence.dialects.relay import LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.data_types import TypeDataOp
+from whence.dialects.relay.match_cast import MatchCastOp
 from whence.dialects.relay.size_ranges import REQUIRED, REQUIRED_BY, SIZES
 from whence.dialects.sizes.types import SizesAttr
 from whence.passes.relay.bind_sizes import resized
 from whence.passes.relay.infer_type import infer_types
-from whence.passes.relay.name_sizes import named, shape_inputs
+from whence.passes.relay.match_casts import keep_names
+from whence.passes.relay.name_sizes import named as with_names
+from whence.passes.relay.name_sizes import shape_inputs
 from whence.provenance.diagnostics import fail
 from whence.provenance.numbers import same_module
 from whence.reading.input_shapes import GivenShapes
@@ -48,7 +51,7 @@ def for_all_sizes(module: ModuleOp) -> ModuleOp:
         calls = isinstance(op, CallOp) and op.callee.string_value() not in primitive
         if calls or (isinstance(op, LANGUAGE) and not isinstance(op, TypeDataOp)):
             fail(op, "operators only", f"a {op.name.removeprefix('relay.')}")
-    return named(module)
+    return with_names(module)
 
 
 def without_names(module: ModuleOp) -> ModuleOp:
@@ -57,9 +60,11 @@ def without_names(module: ModuleOp) -> ModuleOp:
     Raises VerifyException for an operator whose attributes need the names.
     """
     for op in module.walk():
-        if any(isinstance(attribute, SizesAttr) for attribute in op.properties.values()):
+        named = any(isinstance(attribute, SizesAttr) for attribute in op.properties.values())
+        if named and not isinstance(op, MatchCastOp):
             fail(op, "sizes that are numbers, or a program that runs for all sizes", "names in attributes")
     copy = same_module(module)
+    keep_names(copy)
     block = copy.body.block
     for op in list(block.ops):
         bare = resized(op, lambda _: DYNAMIC_INDEX)

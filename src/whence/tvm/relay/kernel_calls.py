@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from whence.dialects.element_types import dtype_name
+from whence.dialects.relay.signature import as_tensor
+from whence.dialects.sizes.types import extents_of
 from whence.relay.builders import Builder, TupleWrapper, as_expr
 from whence.support.errors import FrontendError, expectation
 from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
+from whence.syntax.relay.type_view import TypeView, plain, tensor_type
 
 
 def call_tir(gvar: GlobalVar | str, args: Any, out_ty: Any = None) -> Expr | TupleWrapper:
@@ -42,4 +49,18 @@ def _called(name: str, gvar: GlobalVar | str, args: Any, results: Any, indices: 
     return TupleWrapper(call, len(results)) if several else call
 
 
-CALLS: dict[str, Builder] = {"call_tir": call_tir, "call_tir_inplace": call_tir_inplace}
+def match_cast(value: Any, ty: Any, dtype: str = "float32") -> Expr:
+    """Return a tensor at a type, `relay.TensorType(("k", 4), "float32")`, or at a shape with a dtype.
+
+    A size that nothing before has is bound to the extent; other extents are checked, before the program runs where the
+    inputs tell them, else when the value is there.
+    """
+    type_ = plain(ty) if isinstance(ty, Attribute | TypeView) else tensor_type(ty, dtype)
+    if not isinstance(type_, TensorType):
+        raise FrontendError(expectation("match_cast", "the type of a tensor", str(type_)))
+    tensor = as_tensor(type_)
+    attrs = {"shape": list(extents_of(tensor)), "dtype": dtype_name(tensor.element_type)}
+    return Call(Op("match_cast"), [as_expr(value)], attrs)
+
+
+CALLS: dict[str, Builder] = {"call_tir": call_tir, "call_tir_inplace": call_tir_inplace, "match_cast": match_cast}
