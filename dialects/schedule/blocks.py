@@ -60,19 +60,52 @@ class Kind(NamedTuple):
     """The inputs that are gone afterwards."""
     old: str = ""
     """Its Python name in TVM 0.14, where it was another."""
+    newer: tuple[str, ...] = ()
+    """Keywords of attributes that TVM's traces have behind the others since 0.15, all of which are False here."""
+    many: bool = False
+    """Whether it gives a list, of any length."""
+    decided: bool = False
+    """Whether it draws numbers, which its attribute `decision` has."""
+    nested: bool = False
+    """Whether the list among its inputs is one in TVM's traces, too."""
 
+    @property
+    def spellings(self) -> dict[str, str]:
+        """Its name in the traces of TVM's versions."""
+        older = "".join(word.capitalize() for word in self.old.split("_"))
+        return {"0.27": self.tvm, "0.14": older or self.tvm}
+
+
+_CACHED = ("block", "[consumer_blocks]")
 
 KINDS: tuple[Kind, ...] = (
     Kind("get_sblock", "GetSBlock", (), ("name", "func_name"), pure=True, old="get_block"),
-    Kind("get_loops", "GetLoops", ("block",), (), pure=True),
-    Kind("get_child_blocks", "GetChildBlocks", ("block_or_loop",), (), pure=True),
-    Kind("get_producers", "GetProducers", ("block",), (), pure=True),
-    Kind("get_consumers", "GetConsumers", ("block",), (), pure=True),
-    Kind("get_output_blocks", "GetOutputBlocks", ("scope_block",), (), pure=True),
-    Kind("split", "Split", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
+    Kind("get_loops", "GetLoops", ("block",), (), pure=True, many=True),
+    Kind("get_child_blocks", "GetChildBlocks", ("block_or_loop",), (), pure=True, many=True),
+    Kind("get_producers", "GetProducers", ("block",), (), pure=True, many=True),
+    Kind("get_consumers", "GetConsumers", ("block",), (), pure=True, many=True),
+    Kind("get_output_blocks", "GetOutputBlocks", ("scope_block",), (), pure=True, many=True),
+    Kind(
+        "sample_perfect_tile",
+        "SamplePerfectTile",
+        ("loop",),
+        ("n", "max_innermost_factor"),
+        pure=True,
+        many=True,
+        decided=True,
+    ),
+    Kind(
+        "split",
+        "Split",
+        ("loop", "[factors]"),
+        ("preserve_unit_iters",),
+        ends=("loop",),
+        many=True,
+        newer=("disable_predication",),
+    ),
     Kind("fuse", "Fuse", ("*loops",), ("preserve_unit_iters",), ends=("*loops",)),
     Kind("merge", "Merge", ("*loops",), (), ends=("*loops",)),
-    Kind("loop_partition", "LoopPartition", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",)),
+    Kind("loop_partition", "LoopPartition", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",), many=True),
     Kind("reorder", "Reorder", ("*loops",), ()),
     Kind("add_unit_loop", "AddUnitLoop", ("block_or_loop",), ()),
     Kind("parallel", "Parallel", ("loop",), ()),
@@ -80,8 +113,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("unroll", "Unroll", ("loop",), ()),
     Kind("annotate", "Annotate", ("block_or_loop", "ann_val"), ("ann_key",)),
     Kind("unannotate", "Unannotate", ("block_or_loop",), ("ann_key",)),
-    Kind("cache_read", "CacheRead", ("block", "[consumer_blocks]"), ("read_buffer_index", "storage_scope")),
-    Kind("cache_write", "CacheWrite", ("block",), ("write_buffer_index", "storage_scope")),
+    Kind("cache_read", "CacheRead", _CACHED, ("read_buffer_index", "storage_scope"), nested=True),
+    Kind("cache_write", "CacheWrite", _CACHED, ("write_buffer_index", "storage_scope"), nested=True),
     Kind("reindex", "ReIndex", ("block",), ("buffer",)),
     Kind("transform_layout", "TransformLayout", ("block",), ("buffer", "index_map", "pad_value")),
     Kind("transform_block_layout", "TransformBlockLayout", ("block",), ("index_map",)),
@@ -91,6 +124,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("compute_inline", "ComputeInline", ("block",), (), ends=("block",)),
     Kind("reverse_compute_inline", "ReverseComputeInline", ("block",), (), ends=("block",)),
     Kind("decompose_reduction", "DecomposeReduction", ("block", "loop"), ()),
+    Kind("enter_postproc", "EnterPostproc", (), (), pure=True),
     Kind("rfactor", "RFactor", ("loop",), ("factor_axis",)),
     Kind("pad_einsum", "PadEinsum", ("block",), ("padding",)),
     Kind("decompose_padding", "DecomposePadding", ("block", "loop"), ()),
@@ -134,7 +168,7 @@ class Instruction(WithInputs):
         count = len(self.places)
         if count < least or (count > least == len(self.KIND.inputs)):
             fail(self, f"inputs {', '.join(self.KIND.inputs) or 'none'}", str(count))
-        known = set(self.KIND.attrs)
+        known = {*self.KIND.attrs, *(["decision"] if self.KIND.decided else [])}
         if more := sorted(set(self.attrs.data) - known):
             fail(self, f"attributes among {', '.join(self.KIND.attrs) or 'none'}", ", ".join(more))
         for value in (*self.handles, *self.outputs):

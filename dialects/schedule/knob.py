@@ -106,7 +106,6 @@ ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
     "parts": lambda a, b: -(-a // b),
     "sum": lambda a, b: a + b,
     "min": min,
-    "max": max,
 }
 """What is computed with numbers of knobs; the quotient rounds down, the parts up."""
 

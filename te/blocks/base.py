@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, Self, TypeAlias
 
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
@@ -13,9 +14,10 @@ from ...dialects.schedule.knob import check_knob
 from ...dialects.tir import SCHEDULED, BlockOp, ForOp, PrimFuncOp, prim_funcs
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
-from . import lookups
-from .record import BlockRecord, replay
+from . import lookups, sampling
+from .record import BlockRecord, attribute_of, replay
 from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, name_of
+from .trace import Trace, python_of
 
 BlockLike: TypeAlias = BlockRV | str
 Factor: TypeAlias = int | None
@@ -31,6 +33,7 @@ class Scheduling:
             raise ScheduleError("Schedule: expected a kernel at least, got a module without any")
         self._origin = module
         self.state = State(module.clone())
+        self.draws = Random()
         self.record = BlockRecord(kernels[0].sym_name.data, kernels[0].location)
         if PassContext.current().option("te.keep_primitive_lines"):
             self.record.lines = {}
@@ -78,6 +81,53 @@ class Scheduling:
         check_knob(self.sequence, name, candidates, decision)
         return self.record.knob(KnobOp(name, candidates, decision), self.sequence.location)
 
+    def seed(self, seed: int | None = None) -> None:
+        """Begin the samples anew; without a seed in a way of its own each time."""
+        self.draws = Random(None if seed == -1 else seed)
+
+    def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None) -> int:
+        """A knob that is decided by chance, or is `candidates[decision]`.
+
+        probs: how likely each candidate is. Raises ScheduleError for candidates or likelihoods that cannot be.
+        """
+        numbers, weights = sampling.likely(candidates, probs, decision)
+        at = self.draws.choices(range(len(numbers)), weights)[0] if decision is None else decision
+        op = KnobOp(sampling.name_of_sample(self.sequence), numbers, numbers[at])
+        op.attributes["probs"] = attribute_of(weights)
+        return self.record.knob(op, self.sequence.location)
+
+    def sample_perfect_tile(
+        self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
+    ) -> list[int]:
+        """`n` numbers whose product is a loop's extent, by chance, or as near to `decision` as they can be.
+
+        max_innermost_factor: the largest last number, -1 for any. Raises ScheduleError for a loop of open extent.
+        """
+        op = self.state.loop("sample_perfect_tile", loop)
+        factors = sampling.perfect_tile(self.draws, op, n, max_innermost_factor, decision)
+        attrs = {"n": n, "max_innermost_factor": max_innermost_factor, "decision": factors}
+        hints = [f"factor.{number}" for number in range(n)]
+        return self.record.add("sample_perfect_tile", [loop], attrs, factors, hints, op.location)
+
+    def get(self, handle: Handle | int) -> Operation | int:
+        """Return the op of a block or loop, or the number that a choice is decided to be, which fixes its knob."""
+        if isinstance(handle, int):
+            return int(handle)
+        return self.state.scope("get", handle) if isinstance(handle, BlockRV) else self.state.loop("get", handle)
+
+    def enter_postproc(self) -> None:
+        """Note that what follows is no part of a space of schedules."""
+        self.record.add("enter_postproc", [], {}, [], [], self.sequence.location)
+
+    @property
+    def trace(self) -> Trace:
+        """The record, by TVM's names."""
+        return Trace(self.sequence.clone())
+
+    def as_python(self) -> str:
+        """Python that makes the same schedule: a function of a schedule to which nothing was done."""
+        return python_of(self.sequence).function("apply_schedule", "s")
+
     def _apply(
         self,
         name: str,
@@ -100,8 +150,7 @@ class Scheduling:
     ) -> list[Any]:
         handles = [self.state.handle(op) for op in found]
         hints = [op.label.data if isinstance(op, BlockOp) else name_of(op) for op in found]
-        self.record.add(name, inputs, attrs, handles, hints, at)
-        return handles
+        return self.record.add(name, inputs, attrs, handles, hints, at)
 
     def _on_block(
         self,

@@ -171,11 +171,13 @@ def cache_write(state: State, block: BlockOp, index: object, scope: str) -> Bloc
 
 
 def set_scope(block: BlockOp, index: object, scope: str) -> None:
-    """`C` -> `C_local`: the scope is part of the name. Raises ScheduleError for a buffer that is no intermediate."""
+    """`C` -> `C_local`: the scope is part of the name. An argument, which is global, has no other: ScheduleError."""
     buffer = buffer_at("set_scope", block, index, writes=True)
     check_scope("set_scope", scope, block)
     name = name_of_buffer(buffer)
     if is_argument(buffer):
+        if scope == "global":
+            return
         remedy = f'cache_write("{block.label.data}", {index!r}, "{scope}")'
         refuse(
             "set_scope", f"expected an intermediate buffer, got {name}, an argument of the kernel", block, remedy=remedy

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.format import name_hint
 from ...dialects.schedule import ArithOp, KnobOp, SequenceOp
-from ...dialects.schedule.blocks import HANDLES, INSTRUCTIONS, Instruction
+from ...dialects.schedule.blocks import HANDLES, INSTRUCTIONS, Instruction, Kind
 from ...dialects.schedule.inputs import Input
 from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
@@ -82,22 +82,26 @@ class BlockRecord:
         name: str,
         inputs: Sequence[object],
         attrs: Mapping[str, object],
-        outputs: Sequence[Handle],
+        outputs: Sequence[Handle | int],
         hints: Sequence[str],
         location: LocationAttr,
-    ) -> None:
-        """Record that a primitive was applied to `inputs` and gave `outputs`."""
+    ) -> list[Any]:
+        """Record that a primitive was applied to `inputs` and gave `outputs`; returns these, numbers as choices."""
         with self._builder.located(location):
             items = [self._input(item) for item in inputs]
-        types = [HANDLES[handle.kind] for handle in outputs]
+        types = [HANDLES["number" if isinstance(handle, int) else handle.kind] for handle in outputs]
         op = INSTRUCTIONS[name].make(items, {key: attribute_of(value) for key, value in attrs.items()}, types)
         if self.lines is not None:
             self.lines[op] = issued(__name__.rpartition(".")[0])
         with self._builder.located(location):
             self._builder.add(op)
+        given: list[Any] = []
         for handle, value, hint in zip(outputs, op.outputs, hints, strict=True):
             value.name_hint = name_hint(hint)
-            self.values[handle] = value
+            if isinstance(handle, Handle):
+                self.values[handle] = value
+            given.append(Choice.of(value, handle) if isinstance(handle, int) else handle)
+        return given
 
     def _input(self, item: object) -> Input:
         """A handle's value, or one that follows from knobs; a constant for all else."""
@@ -120,19 +124,18 @@ class BlockRecord:
         return [op for op in self.sequence.block.ops if isinstance(op, Instruction)]
 
 
-def arguments_of(op: Instruction, handles: Mapping[SSAValue, Handle | Choice]) -> tuple[list[Any], dict[str, Any]]:
-    """The positional and keyword arguments with which a schedule's method of the op's name repeats it."""
-    items = [handles[item] if isinstance(item, SSAValue) else constant_in(item) for item in op.inputs]
+def arguments_of(kind: Kind, items: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The positional and keyword arguments of a schedule's method of a primitive, of its inputs and attributes."""
     positional: list[Any] = []
-    keywords: dict[str, Any] = {key: constant_in(value) for key, value in op.attrs.data.items()}
-    for number, keyword in enumerate(op.KIND.inputs):
+    keywords: dict[str, Any] = {}
+    for number, keyword in enumerate(kind.inputs):
         if keyword.startswith("*"):
             positional += items[number:]
         elif keyword.startswith("["):
             keywords[keyword[1:-1]] = items[number:]
-        else:
+        elif number < len(items):
             keywords[keyword] = items[number]
-    return positional, keywords
+    return positional, keywords | dict(attrs)
 
 
 def replay(schedule: Any, sequence: SequenceOp, count: int | None = None) -> None:
@@ -161,7 +164,9 @@ def replay(schedule: Any, sequence: SequenceOp, count: int | None = None) -> Non
 
 def _repeat(schedule: Any, op: Instruction, handles: dict[SSAValue, Handle | Choice]) -> None:
     """Do what one primitive says, and take up the handles that it gives."""
-    positional, keywords = arguments_of(op, handles)
+    items = [handles[item] if isinstance(item, SSAValue) else constant_in(item) for item in op.inputs]
+    attrs = {key: constant_in(value) for key, value in op.attrs.data.items()}
+    positional, keywords = arguments_of(op.KIND, items, attrs)
     result = getattr(schedule, op.KIND.name)(*positional, **keywords)
     results = [] if result is None else cast("list[Handle]", result if isinstance(result, list) else [result])
     if len(results) != len(op.outputs):

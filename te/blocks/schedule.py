@@ -216,11 +216,20 @@ class BlockSchedule(Structures):
 
         return self._apply("cache_read", [handle, *handles], attrs, run, op)[0]
 
-    def cache_write(self, block: BlockLike, write_buffer_index: int | str, storage_scope: str) -> BlockRV:
+    def cache_write(
+        self,
+        block: BlockLike,
+        write_buffer_index: int | str,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockLike] = (),
+    ) -> BlockRV:
         """Let a block write a buffer of its own, and return the block that copies it to the one before.
 
-        Raises ScheduleError for an unknown buffer or scope, and where other blocks write the buffer.
+        Raises ScheduleError for an unknown buffer or scope, where other blocks write the buffer, and for consumers of
+        the copy, as all read the one before.
         """
+        if consumer_blocks:
+            raise ScheduleError("cache_write: expected all consumers to read the copy's result, got consumer_blocks")
         attrs = {"write_buffer_index": write_buffer_index, "storage_scope": storage_scope}
         return self._on_block(
             "cache_write",

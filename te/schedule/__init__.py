@@ -19,6 +19,7 @@ _HOMES = {
     "Stage": (".stage", "Stage"),
     "create_schedule": (".create", "create_schedule"),
     "least": (".choices", "least"),
+    "looked_at": (".choices", "looked_at"),
 }
 
 

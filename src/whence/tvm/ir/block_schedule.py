@@ -16,8 +16,9 @@ DETAILS = ("detail", "fast", "none")
 class Schedule(BlockSchedule):
     """A schedule of a kernel or a module of kernels, which stay as they are.
 
-    mod: a `PrimFunc`, or an `IRModule`. seed: of the samples. debug_mask, enable_check: ignored, as each primitive is
-    checked. error_render_level: ignored, too: an error is always told in whole. Raises ScheduleError for anything else.
+    mod: a `PrimFunc`, or an `IRModule`. seed: of the samples, None or -1 for one of its own. debug_mask, enable_check,
+    error_render_level: ignored, as each primitive is checked and an error always told in whole. Raises ScheduleError
+    for anything else.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class Schedule(BlockSchedule):
         error_render_level: str = "detail",
         enable_check: bool = True,
     ):
-        del seed, debug_mask, enable_check
+        del debug_mask, enable_check
         if error_render_level not in DETAILS:
             expected = ", ".join(DETAILS)
             raise ScheduleError(f"Schedule: expected an error level among {expected}, got {error_render_level!r}")
@@ -37,6 +38,7 @@ class Schedule(BlockSchedule):
             raise ScheduleError(f"Schedule: expected a PrimFunc or an IRModule, got {type(mod).__name__}")
         self._given: IRModule = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
         super().__init__(mod.module)
+        self.seed(seed)
 
     @property
     def mod(self) -> IRModule:

@@ -239,7 +239,7 @@ schedule.sequence @f {
 
 // -----
 
-// CHECK: schedule.arith: expected arithmetic among product, quotient, parts, sum, min, max, got shift
+// CHECK: schedule.arith: expected arithmetic among product, quotient, parts, sum, min, got shift
 schedule.sequence @f {
   %rows = schedule.knob "rows" in [4, 6] {decision = 4}
   %0 = schedule.arith shift(%rows, 1)
