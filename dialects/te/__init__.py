@@ -44,6 +44,7 @@ from .types import INDEX as INDEX
 from .types import PREDICATED as PREDICATED
 from .types import REDUCERS as REDUCERS
 from .types import ROWS_APART as ROWS_APART
+from .types import STARTS as STARTS
 from .types import behind as behind
 from .uses import inputs_of as inputs_of
 from .uses import packed_calls as packed_calls

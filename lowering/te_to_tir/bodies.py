@@ -149,7 +149,9 @@ class BodyLowering:
         for op in combiner.ops:
             if not isinstance(op, te.YieldOp):
                 with self.builder.located(op.location if is_known(op.location) else compute.location):
-                    copy = self.builder.add(op.clone(values))
+                    is_size = isinstance(op, te.IndexOp)
+                    made = tir.IndexOp.make(op.map.data, []) if is_size else op.clone(values)
+                    copy = self.builder.add(made)
                 values.update(zip(op.results, copy.results, strict=True))
         return [values[value] for value in compute.combined]
 

@@ -158,6 +158,8 @@ class _FunctionEmitter:
         compute.attributes.update(_attributes(op.tag, op.attrs))
         if combiner is not None and reduce is not None and reduce.condition is not None:
             compute.attributes[te.PREDICATED] = UnitAttr()
+        if combiner is not None and combiner.starts:
+            compute.attributes[te.STARTS] = UnitAttr()
         with self.builder.at(compute.block):
             emitter = ScalarEmitter(self.builder, self.values, self.sizes, op.name, axes, compute.block.args)
             if reduce is None:
@@ -293,9 +295,7 @@ class _FunctionEmitter:
         for value, neutral in zip(reduce.values, _identity(reduce), strict=True):
             # The term is not wanted where the condition fails, and may read outside there.
             term = emitter.value(value, guarded=True)
-            terms.append(
-                emitter.builder.add(arith.SelectOp(condition, term, emitter.number(neutral, term.type))).result
-            )
+            terms.append(emitter.builder.add(arith.SelectOp(condition, term, emitter.value(neutral))).result)
         return terms
 
 
@@ -315,9 +315,9 @@ def _attributes(tag: str, attrs: Mapping[str, Any]) -> dict[str, Attribute]:
     return attributes
 
 
-def _identity(reduce: Reduce) -> list[float]:
+def _identity(reduce: Reduce) -> Sequence[Expr]:
     if reduce.combiner is not None:
-        return [number.value for number in reduce.combiner.identity]
+        return reduce.combiner.starts or reduce.combiner.identity
     low, high = limits(reduce.dtype)
     identities: Mapping[str, float] = {"sum": 0, "prod": 1, "max": low, "min": high}
-    return [identities[reduce.reducer]]
+    return [Const(identities[reduce.reducer], reduce.dtype)]

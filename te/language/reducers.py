@@ -20,6 +20,7 @@ from .expr import (
     Read,
     Var,
     binary,
+    constant,
     convert,
 )
 from .reductions import Combiner, Reduce
@@ -116,7 +117,7 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
     """Make a reducer of your own: commutative and associative, of numbers or of tuples of them.
 
     fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
-    constants it starts from. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
+    values it starts from: constants, or expressions of variables, data axes and elements. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
     gives a tuple, which is the whole body of a compute; with expressions in place of axes it combines them at once.
     Raises ScheduleError when the parts do not fit together.
 
@@ -144,7 +145,9 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
         combiner = _combiner(name, [value.dtype for value in values], fcombine, fidentity, several)
         if not several and (reducer := _known_as(combiner)) is not None:
             return Reduce(reducer, values, axes, condition, init=_starts(name, init, values))
-        starts = _starts(name, init, values)
+        if combiner.starts and init is not None:
+            fail(f"te.comm_reducer '{name}': expected init or an identity of expressions, got both")
+        starts = combiner.starts or _starts(name, init, values)
         results = tuple(
             Reduce(
                 reducer=name, values=values, axes=axes, condition=condition, combiner=combiner, index=index, init=starts
@@ -159,6 +162,8 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
 
 def _known_as(combiner: Combiner) -> str | None:
     """Return the named reducer that is equal to this one."""
+    if combiner.starts:
+        return None
     match combiner.result[0]:
         case Binary(op="add", a=a, b=b) if combiner.identity[0].value == 0:
             reducer = "sum"
@@ -184,12 +189,12 @@ def _combiner(
         if [part.dtype for part in parts] != list(dtypes):
             actual = ", ".join(part.dtype for part in parts)
             fail(f"te.comm_reducer '{name}': expected {role} to give ({', '.join(dtypes)}), got ({actual})")
-    constants = tuple(part for part in identity if isinstance(part, Const))
-    if len(constants) != len(identity):
-        fail(f"te.comm_reducer '{name}': expected fidentity to give constants")
-    operands = {*lhs, *rhs}
+    terms = [node for node in walk(identity) if isinstance(node, Reduce) or (isinstance(node, Axis) and node.reduce)]
+    if terms:
+        fail(f"te.comm_reducer '{name}': expected fidentity to depend on data axes only, got {terms[0]}")
+    constants = tuple(part if isinstance(part, Const) else constant(0, part.dtype) for part in identity)
     for node in walk(result):
-        if (isinstance(node, Var) and node not in operands) or isinstance(node, Axis | Read | Reduce):
-            actual = node.name if isinstance(node, Var | Axis) else type(node).__name__
-            fail(f"te.comm_reducer '{name}': expected fcombine to use its operands only, got {actual}")
-    return Combiner(name, lhs, rhs, result, constants)
+        if isinstance(node, Axis | Read | Reduce):
+            actual = node.name if isinstance(node, Axis) else type(node).__name__
+            fail(f"te.comm_reducer '{name}': expected fcombine to use its operands and variables only, got {actual}")
+    return Combiner(name, lhs, rhs, result, constants, () if constants == tuple(identity) else tuple(identity))

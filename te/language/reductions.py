@@ -16,6 +16,8 @@ class Combiner:
     rhs: tuple[Var, ...]
     result: tuple[Expr, ...]
     identity: tuple[Const, ...]
+    starts: tuple[Expr, ...] = ()
+    """The identity in place of these constants, if it is of expressions: of variables, data axes and elements."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

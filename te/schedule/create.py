@@ -71,7 +71,7 @@ def with_sizes(schedule: Schedule, sizes: Mapping[str, float]) -> Schedule:
     assert open_sizes is not None
     values = {**open_sizes.given, **sizes}
     for each in open_sizes.names:
-        if not is_derived(each):
+        if not is_derived(each) and each not in values:
             size_of(Var(each, INT), values)
     inputs = [tensor for tensor in open_sizes.parameters if tensor not in open_sizes.outputs]
     name = schedule.func.sym_name.data

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     StringAttr,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -289,7 +290,8 @@ def rfactor(table: StageTable[Stage], stage: Stage, axis: IterVar, factor_axis: 
         identity=_identity_of(original),
         names=[*(a.name for a in stage.axes), f"{axis.name}.v"],
     )
-    again.attributes |= original.attributes
+    # What is combined again are parts, of which a condition has left out what it should.
+    again.attributes |= {key: value for key, value in original.attributes.items() if key != te.PREDICATED}
     builder = LocatedBuilder(again.block, original.location)
     dims: list[AffineExpr] = [AffineDimExpr(i) for i in range(rank)]
     dims.insert(position, AffineDimExpr(rank))
@@ -332,6 +334,9 @@ def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[Ite
         names=[*names, *(a.name for a in left)],
     )
     _copy_combiner(original, compute)
+    of_starts = te.STARTS in original.attributes
+    if left and of_starts:
+        compute.attributes[te.STARTS] = UnitAttr()
     leaves: dict[IterVar, AffineExpr] = {a: AffineDimExpr(0) for a in stage.leaf if not a.reduce}
     leaves |= {a: AffineDimExpr(rank + 1 + i) for i, a in enumerate(left)}
     leaves[axis] = AffineDimExpr(position)
@@ -341,7 +346,7 @@ def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[Ite
     }
     points |= {argument: values[a] for argument, a in zip(original.reduce_axes, stage.reduce_axes, strict=True)}
     guards = [(values[parent], extents[parent]) for parent in overruns(stage, extents) if parent.reduce]
-    _body(original, compute, points, guards, ())
+    _body(original, compute, points, guards, original.inits if left and of_starts else ())
     return compute
 
 
@@ -358,7 +363,9 @@ def _body(
     """
     builder = LocatedBuilder(copy.block, original.location)
     arguments: list[SSAValue] = list(copy.block.args)
-    results = _copied(builder, original, [*original.yields, *starts], points, guards)
+    neutrals = original.inits if guards and te.STARTS in original.attributes else ()
+    results = _copied(builder, original, [*original.yields, *starts, *neutrals], points, guards)
+    results, values = results[: len(results) - len(neutrals)], results[len(results) - len(neutrals) :]
     if not guards:
         builder.add(te.YieldOp(*results))
         return
@@ -373,7 +380,10 @@ def _body(
         test = builder.add(CmpiOp(index.result, builder.add(end).results[0], "slt")).result
         inside = test if inside is None else builder.add(AndIOp(inside, test)).result
     if inside is not None and original.reducer is not None:
-        for i, (result, output) in enumerate(zip(results, original.outputs, strict=True)):
+        for i, (result, output) in enumerate(zip(results, original.outputs, strict=False)):
+            if values:
+                results[i] = builder.add(SelectOp(inside, result, values[i])).result
+                continue
             if original.identity is not None:
                 neutral = list(original.identity)[i]
             else:

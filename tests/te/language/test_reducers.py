@@ -218,11 +218,14 @@ def test_reducers_whose_parts_do_not_fit() -> None:
     short = te.comm_reducer(lambda x, y: (x[0], y[1]), lambda s, t: te.const(0, s), name="short")
     with pytest.raises(ScheduleError, match=r"'short': expected fidentity to give \(int32, float32\), got \(int32\)"):
         short((k, a[0, k]), k)
-    variable = te.comm_reducer(lambda x, y: x + y, lambda t: te.var("v", t), name="variable")
-    with pytest.raises(ScheduleError, match="'variable': expected fidentity to give constants"):
-        variable(a[0, k], k)
+    term = te.comm_reducer(lambda x, y: x + y, lambda t: k.astype(t), name="term")
+    with pytest.raises(ScheduleError, match="'term': expected fidentity to depend on data axes only, got"):
+        term(a[0, k], k)
+    most = te.comm_reducer(te.max, lambda t: te.var("v", t), name="most")
+    with pytest.raises(ScheduleError, match="'most': expected init or an identity of expressions, got both"):
+        most(a[0, k], k, init=1.0)
     outside = te.comm_reducer(lambda x, y: x + a[0, 0], lambda t: te.const(0.0, t), name="outside")
-    with pytest.raises(ScheduleError, match="'outside': expected fcombine to use its operands only, got Read"):
+    with pytest.raises(ScheduleError, match=r"'outside': expected fcombine to use its operands and var.* got Read"):
         outside(a[0, k], k)
 
 
