@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any, TypeAlias, cast
 
+from xdsl.ir import Attribute
+
+from ...dialects.relay.types import fields_of
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from ..relay.expr import (
@@ -42,6 +45,8 @@ from .spelling import NEWEST, Spelling
 from .types import spelled, symbols_in, tuple_text
 
 Walk: TypeAlias = "Generator[Expr, str, str]"
+KernelOf: TypeAlias = "Callable[[Call, str], str | None]"
+"""Makes the text of a kernel of a name for a call, or says that there is none."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 _OWN_WORDS = {"R", "T", "I", "cls", "Module", "metadata", "tvm"}
@@ -87,23 +92,33 @@ class _Names:
         return name
 
 
-def module_text(program: Program, kernels: Sequence[str], spelling: Spelling = NEWEST, show_meta: bool = True) -> str:
+def module_text(
+    program: Program,
+    kernels: Sequence[str],
+    spelling: Spelling = NEWEST,
+    show_meta: bool = True,
+    kernel_of: KernelOf | None = None,
+) -> str:
     """Return a program as an `ir_module` of Relax, with kernels as TVMScript among its functions.
 
-    show_meta: print the tensors that the text names, too. Raises FrontendError, with layer, for what Relax cannot say.
+    kernel_of: returns the kernel of a call that Relax has no operator for, as text. show_meta: print the tensors
+    that the text names, too. Raises FrontendError, with layer, for what Relax cannot say.
     """
     if program.types:
         raise FrontendError(f"Relax: expected functions of tensors, got the data type {next(iter(program.types))}")
     constants, names = ConstantTable(spelling.constants), _Names()
     functions = {name: names.unique(name) for name in program.functions}
+    names.taken.update(program.kernels)
+    own = _OwnKernels(kernel_of, names)
     symbols: dict[str, None] = {}
     parts = [_indented([line for line in text.splitlines() if not line.startswith("# from ")]) for text in kernels]
     for name, function in program.functions.items():
-        printer = _FunctionPrinter(program, functions, constants, spelling)
+        printer = _FunctionPrinter(functions, constants, spelling, own)
         parts.append(_indented(printer.definition(functions[name], function)))
         symbols.update(dict.fromkeys(printer.symbols))
+    parts = [*(_indented(text) for text in own.texts), *parts]
     head = ["# from tvm.script import ir as I", "# from tvm.script import relax as R"]
-    if kernels or any("T." in line for part in parts for line in part):
+    if kernels or own.texts or any("T." in line for part in parts for line in part):
         head.append(f"# from tvm.script import {'tirx' if spelling.types else 'tir'} as T")
     if spelling.types and symbols:
         head = ["# from typing import TypeVar", *head, "", *(f'{name} = TypeVar("{name}")' for name in symbols)]
@@ -116,14 +131,33 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" if line else "" for line in lines]
 
 
+@dataclass
+class _OwnKernels:
+    """The kernels of operators that Relax does not have."""
+
+    kernel_of: KernelOf | None
+    names: _Names
+    texts: list[Sequence[str]] = field(default_factory=list[Sequence[str]])
+
+    def name_for(self, call: Call) -> str | None:
+        """Return the name of a call's kernel; None without one."""
+        if self.kernel_of is None:
+            return None
+        name = self.names.unique(cast(Op, call.op).name.replace(".", "_"))
+        text = self.kernel_of(call, name)
+        if text is not None:
+            self.texts.append([line for line in text.splitlines() if not line.startswith("# from ")])
+        return name if text is not None else None
+
+
 class _FunctionPrinter:
     """The text of one function, and of the functions inside of it."""
 
     def __init__(
-        self, program: Program, functions: Mapping[str, str], constants: ConstantTable, spelling: Spelling
+        self, functions: Mapping[str, str], constants: ConstantTable, spelling: Spelling, own: _OwnKernels
     ) -> None:
         self.symbols: dict[str, None] = {}
-        self._program = program
+        self._own_kernels = own
         self._functions = functions
         self._constants = constants
         self._spelling = spelling
@@ -232,16 +266,16 @@ class _FunctionPrinter:
         return name
 
     def _type(self, node: Expr, signature: bool = False) -> str:
-        type_ = node.inferred
+        text = self._text_of(node.inferred, node)
+        return self._spelling.signature(text, symbols_in(node.inferred)) if signature else text
+
+    def _text_of(self, type_: Attribute, node: Expr) -> str:
+        self.symbols.update(dict.fromkeys(symbols_in(type_)))
         try:
-            text = spelled(type_)
+            return spelled(type_)
         except FrontendError as error:
-            raise FrontendError(
-                message("Relax", "tensors, tuples and functions", str(error), location_of(node.span))
-            ) from error
-        symbols = symbols_in(type_)
-        self.symbols.update(dict.fromkeys(symbols))
-        return self._spelling.signature(text, symbols) if signature else text
+            at = location_of(getattr(node, "span", None))
+            raise FrontendError(message("Relax", "tensors, tuples and functions", str(error), at)) from error
 
     # Expressions
 
@@ -298,7 +332,11 @@ class _FunctionPrinter:
         for row in by_relay().get(op.name, ()):
             if (values := row.arguments(call)) is not None:
                 return (yield from self._row(row, values))
+        if (special := _SPECIAL.get(op.name)) is not None:
+            return (yield from special(self, call))
         if (other := expanded(call)) is None:
+            if (name := self._own_kernels.name_for(call)) is not None:
+                return (yield from self.kernel_call(call, name))
             expected = "an operator that Relax has with these attributes"
             raise FrontendError(message(f"Relax: {op.name}", expected, "none", location_of(call.span)))
         for node in post_order(other, call.args):
@@ -333,6 +371,21 @@ class _FunctionPrinter:
                     texts.append(self._spelling.value(parameter.name, value))
         return f"R.{row.name}({', '.join(texts)})"
 
+    def kernel_call(self, call: Call, name: str) -> Walk:
+        """Return the call of a kernel of the module."""
+        args = tuple_text((yield from each(_tensors(call))))
+        fields = fields_of(call.inferred)
+        texts = [self._text_of(part, call) for part in ([call.inferred] if fields is None else fields)]
+        result = texts[0] if fields is None else f"[{', '.join(texts)}]"
+        indices = call.attrs.get("inplace_indices") or ()
+        inplace = f", inplace_indices={list(indices)}" if indices else ""
+        word = "call_tir_inplace" if indices else "call_tir"
+        return f"R.{word}(cls.{name}, {args}{inplace}, {self._spelling.out_type}={result})"
+
+    def match_cast(self, call: Call) -> Walk:
+        """Return the binding of sizes by a value."""
+        return f"R.match_cast({(yield call.args[0])}, {self._type(call)})"
+
     def _let(self, let: Let) -> Walk:
         name = self._memo[let.var] = self._names.unique(let.var.name_hint)
         value = let.value
@@ -365,6 +418,25 @@ class _FunctionPrinter:
         self._memo[node] = name
         self._scope(node).append(_Item(name, lines, False))
         return name
+
+
+def _tensors(call: Call) -> list[Expr]:
+    """Return the tensors that a call reads, those of tuples one by one."""
+    tensors: list[Expr] = []
+    for arg in call.args:
+        tensors += arg.fields if isinstance(arg, Tuple) else [arg]
+    return tensors
+
+
+def _written_kernel_call(printer: _FunctionPrinter, call: Call) -> Walk:
+    return printer.kernel_call(call, str(call.attrs["callee"]))
+
+
+_SPECIAL: Mapping[str, Callable[[_FunctionPrinter, Call], Walk]] = {
+    "call_tir": _written_kernel_call,
+    "match_cast": _FunctionPrinter.match_cast,
+}
+"""Operators that Relax writes in a way of their own."""
 
 
 def _parts(value: Any) -> Sequence[Any]:

@@ -284,7 +284,9 @@ class IRModule:
         kernels = [kernel.script(own) for kernel in self.kernels.values()]
         has_functions = bool(self.program.functions or self.program.types)
         if has_functions and version != "0.14":
-            return module_text(self.typed(), kernels, spelling, show_meta)
+            from whence.relay.own_kernels import kernel_text
+
+            return module_text(self.typed(), kernels, spelling, show_meta, partial(kernel_text, version=own))
         if len(kernels) > 1:
             from whence.tir.script_text import class_text
 

@@ -73,7 +73,7 @@ class _Functions(Blocks):
         """The function of a text: a kernel, or a function of Relax."""
         if not self._is_relax(node):
             return self.function(node)
-        program = self._relax({node.name: node}, "", head)
+        program = self._relax({node.name: node}, "", head, {})
         self.source.check()
         return program.functions[node.name]
 
@@ -87,9 +87,11 @@ class _Functions(Blocks):
             for name in names
         )
 
-    def _relax(self, nodes: Mapping[str, ast.FunctionDef], module: str, head: Head) -> Program:
+    def _relax(
+        self, nodes: Mapping[str, ast.FunctionDef], module: str, head: Head, kernels: Mapping[str, PrimFunc]
+    ) -> Program:
         reader = relax_functions.Functions(self.source, self.captured, self.letter, head.constants)
-        return reader.read(nodes, module, head.sizes)
+        return reader.read(nodes, module, head.sizes, kernels)
 
     def module(self, node: ast.ClassDef, head: Head) -> IRModule:
         """The functions of a class."""
@@ -108,7 +110,7 @@ class _Functions(Blocks):
                     pass
                 case _:
                     self.source.record(stmt.lineno, stmt.col_offset + 1, "expected functions in a module")
-        functions.update(self._relax(relax, node.name, head).functions)
+        functions.update(self._relax(relax, node.name, head, dict(functions)).functions)
         self.source.check()
         return IRModule(functions)
 

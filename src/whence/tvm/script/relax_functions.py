@@ -20,10 +20,12 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.location_text import LocationParser
+from whence.dialects.relay.call_tir import HoldsKernel
 from whence.dialects.sizes import symbol
 from whence.script.names import POISON
+from whence.script.relax_calls import CALLS
 from whence.script.relax_types import UNKNOWN, contradicts, type_text
-from whence.script.relax_values import Values
+from whence.script.relax_values import Special, Values
 from whence.script.source import Mistake, Source
 from whence.support.dtypes import Array
 from whence.syntax.relax.expansions import contracted
@@ -67,8 +69,15 @@ class Functions(Values):
         self._comments = _comments(source.text)
         self._bindings = _Bindings()
 
-    def read(self, nodes: Mapping[str, ast.FunctionDef], module: str, outside: Mapping[str, Any]) -> Program:
+    def read(
+        self,
+        nodes: Mapping[str, ast.FunctionDef],
+        module: str,
+        outside: Mapping[str, Any],
+        kernels: Mapping[str, HoldsKernel],
+    ) -> Program:
         """Return the functions of a module of a name. outside: sizes that are declared before it."""
+        self.program.kernels = kernels
         self._outer, self.module = dict(outside), module
         for name, node in nodes.items():
             # Calls need the types of functions that come later in the text.
@@ -119,7 +128,8 @@ class Functions(Values):
             self.source.refuse(argument.annotation, f"expected {expected}, got {ast.unparse(argument.annotation)}")
         var = Var(argument.arg, type_)
         var.type = type_
-        self.locate(var, argument, argument.arg)
+        with self.layer(argument.arg):
+            self.locate(var, argument)
         return var
 
     def _size_declared(self, stmt: ast.stmt) -> bool:
@@ -153,8 +163,8 @@ class Functions(Values):
             for param, name in zip(params, cast("list[str]", names), strict=True):
                 param.name_hint = str(name)
         function = Function(params, body, attrs=attrs, output_names=outputs)
-        self.locate(function, node, node.name)
-        function.span = None if not is_inner else function.span
+        if is_inner:
+            self.locate(function, node)
         return function
 
     def _check_bound(self) -> None:
@@ -234,12 +244,12 @@ class Functions(Values):
                 self.source.refuse(stmt, f"expected a binding, got {ast.unparse(stmt).splitlines()[0]}")
 
     def _bind(self, stmt: ast.stmt, name: str, node: ast.expr, annotation: ast.expr | None) -> None:
-        value = self.value(node)
-        if isinstance(value, Shape | int | float | str) and not isinstance(value, Expr):
-            self.names[name] = value
-            return
-        expr = self.as_expression(node, value, name)
-        expr = self._meant(stmt, expr)
+        with self.layer(name):
+            value = self.value(node)
+            if isinstance(value, Shape | int | float | str):
+                self.names[name] = value
+                return
+            expr = self._meant(stmt, self.as_expression(node, value))
         self._placed(expr, stmt.lineno)
         if annotation is not None:
             self._check_type(annotation, self.type(annotation), expr)
@@ -258,7 +268,8 @@ class Functions(Values):
                 self.source.refuse(target, f"expected a name, got {ast.unparse(target)}")
             item = ast.copy_location(ast.Subscript(value, ast.Constant(index)), value)
             ast.copy_location(item.slice, value)
-            expr = self.expression(item, target.id) if isinstance(parts, Expr) else parts[index]
+            with self.layer(target.id):
+                expr = self.expression(item) if isinstance(parts, Expr) else parts[index]
             self.names[target.id] = expr if self.in_dataflow else self._let(target.id, expr)
 
     def _dataflow(self, stmt: ast.With) -> None:
@@ -297,7 +308,8 @@ class Functions(Values):
         branches = [self._branch_body(body) for body in (stmt.body, stmt.orelse)]
         expr = If(condition, *branches)
         self._placed(expr, stmt.lineno)
-        self.as_expression(stmt, expr, ends[0])
+        with self.layer(ends[0]):
+            self.as_expression(stmt, expr)
         self.names[ends[0]] = expr
 
     def _branch_body(self, body: Sequence[ast.stmt]) -> Expr:
@@ -313,7 +325,8 @@ class Functions(Values):
             else:
                 assert isinstance(last, ast.Assign | ast.AnnAssign)
                 assert last.value is not None
-                result = self._meant(last, self.expression(last.value, _assigned(last)))
+                with self.layer(_assigned(last)):
+                    result = self._meant(last, self.expression(last.value))
                 self._placed(result, last.lineno)
                 if isinstance(last, ast.AnnAssign):
                     self._check_type(last.annotation, self.type(last.annotation), result)
@@ -338,6 +351,10 @@ class Functions(Values):
         for node in ast.walk(stmt):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in self.names:
                 self.names[node.id] = POISON
+
+    def special(self, name: str) -> Special | None:
+        """Return the reader of a word that is no operator; None for others."""
+        return CALLS.get(name) or super().special(name)
 
     # Comments
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.ir import Attribute
 
 from whence.dialects.sizes import SizeExpr
-from whence.provenance.span import SourceName, Span
+from whence.provenance.span import Span
 from whence.script.relax_types import Types
 from whence.support.dtypes import NAMES, Array, numpy_of
 from whence.support.errors import WhenceError
@@ -59,6 +60,9 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }
 
 
+Special: TypeAlias = "Callable[[Any, ast.Call, Sequence[Any], Mapping[str, Any]], Any]"
+
+
 class Values(Types):
     """The values of expressions: tensors as expressions of relay, shapes, numbers, texts, and lists of these."""
 
@@ -97,33 +101,38 @@ class Values(Types):
             case _:
                 self.source.refuse(node, f"expected an expression of Relax, got {ast.unparse(node)}")
 
-    def expression(self, node: ast.expr, name: str = "") -> Expr:
-        """Return the expression for a value that is tensors; it is located at its node, by the name that it gets."""
-        return self.as_expression(node, self.value(node), name)
+    def expression(self, node: ast.expr) -> Expr:
+        """Return the expression for a value that is tensors."""
+        return self.as_expression(node, self.value(node))
 
-    def as_expression(self, node: ast.AST, value: Any, name: str = "") -> Expr:
+    @contextmanager
+    def layer(self, name: str) -> Iterator[None]:
+        """A scope whose expressions belong to the binding of a name."""
+        before, self.source.layer = self.source.layer, name
+        try:
+            yield
+        finally:
+            self.source.layer = before
+
+    def as_expression(self, node: ast.AST, value: Any) -> Expr:
         """Return a value as an expression with a type; raises Mistake if it is none."""
         if isinstance(value, tuple | list) and not isinstance(value, Shape):
             value = Tuple([self.as_expression(node, part) for part in cast("Sequence[Any]", value)])
         if not isinstance(value, Expr):
             self.source.refuse(node, f"expected a tensor, got {described(value)}")
-        self.locate(value, node, name)
+        self.locate(value, node)
         self.typed(node, value)
         return value
 
-    def locate(self, value: Expr, node: ast.AST, name: str = "") -> None:
+    def locate(self, value: Expr, node: ast.AST) -> None:
         """Give the place of a node to an expression and its parts that have none."""
         span = Span.of(self.source.location(node))
-        if isinstance(span, Span) and name:
-            place = span
-            span = Span(SourceName(name), place.line, place.end_line, place.column, place.end_column, place.file)
         waiting: list[Expr] = [value]
         while waiting:
             part = waiting.pop()
-            if getattr(part, "span", True) is not None or isinstance(part, Function):
-                continue
-            cast(Any, part).span = span
-            waiting += children(part)
+            if getattr(part, "span", True) is None and not isinstance(part, Function):
+                cast(Any, part).span = span
+                waiting += children(part)
 
     def typed(self, node: ast.AST, value: Expr) -> Attribute:
         """Return the type of an expression; what does not fit is a mistake at the node."""
@@ -172,12 +181,13 @@ class Values(Types):
         return Constant(tensors[index])
 
     def _member(self, node: ast.Attribute) -> Any:
-        if isinstance(node.value, ast.Name) and node.attr in self.program.functions and self._is_module(node.value):
+        functions = {**self.program.functions, **self.program.kernels}
+        if isinstance(node.value, ast.Name) and node.attr in functions and self._is_module(node.value):
             return GlobalVar(node.attr)
         if (word := self.word(node)).startswith("R.") and word[2:] in NAMES:
             return word[2:]
         if isinstance(node.value, ast.Name) and self._is_module(node.value):
-            hint = did_you_mean(node.attr, self.program.functions)
+            hint = did_you_mean(node.attr, functions)
             self.source.refuse(node, f"expected a function of the module, got {node.attr}{hint}")
         self.source.refuse(node, f"expected an expression of Relax, got {ast.unparse(node)}")
 
@@ -202,12 +212,23 @@ class Values(Types):
             self.source.refuse(node, f"expected calls that only compute in a dataflow block, got R.{name}")
         if name in _ELSEWHERE:
             self.source.refuse(node, f"expected an operator, got R.{name}: there are no {_ELSEWHERE[name]}")
-        args = [self.value(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
-        named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
-        special = _SPECIAL.get(name)
+        args = [self._argument(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
+        named = {keyword.arg: self._argument(keyword.value) for keyword in node.keywords if keyword.arg}
+        special = self.special(name)
         if special is not None:
             return special(self, node, args, named)
         return self.operator(node, name, args, named)
+
+    def special(self, name: str) -> Special | None:
+        """Return the reader of a word that is no operator; None for others."""
+        return _SPECIAL.get(name)
+
+    def _argument(self, node: ast.expr) -> Any:
+        """Return an argument of a call, which may be a type, or a list of types."""
+        if isinstance(node, ast.List):
+            return [self._argument(part) for part in node.elts]
+        is_type = isinstance(node, ast.Call) and self.word(node.func) in ("R.Tensor", "R.Tuple")
+        return self.type(node) if is_type else self.value(node)
 
     def operator(self, node: ast.AST, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
         """Return the call of an operator of Relax, with a type."""
@@ -302,7 +323,7 @@ def _optional(reader: Values, node: ast.Call, args: Sequence[Any], named: Mappin
     del reader, node, args, named
 
 
-_SPECIAL = {
+_SPECIAL: Mapping[str, Special] = {
     "const": _const,
     "shape": _shape,
     "shape_of": _shape_of,

@@ -1,0 +1,80 @@
+"""Calls of kernels and bindings of sizes in a Relax text: `R.call_tir`, `R.call_tir_inplace`, `R.match_cast`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from whence.dialects.element_types import dtype_name
+from whence.dialects.relay.signature import as_tensor
+from whence.dialects.relay.types import tuple_type
+from whence.dialects.sizes.types import extents_of
+from whence.script.relax_types import contradicts, type_text
+from whence.script.relax_values import Special, Values, described
+from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
+
+
+def _call_tir(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+    return _kernel_call(reader, node, dict(zip(("gvar", "args", "out_ty", "tir_vars"), args, strict=False)) | named)
+
+
+def _call_tir_inplace(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+    names = ("gvar", "args", "inplace_indices", "out_ty")
+    return _kernel_call(reader, node, dict(zip(names, args, strict=False)) | named)
+
+
+def _kernel_call(reader: Values, node: ast.Call, values: Mapping[str, Any]) -> Expr:
+    kernel, tensors = values.get("gvar"), values.get("args", ())
+    if not isinstance(kernel, GlobalVar) or kernel.name_hint not in reader.program.kernels:
+        reader.source.refuse(node, f"expected a kernel of the module to call, got {described(kernel)}")
+    if values.get("tir_vars"):
+        reader.source.refuse(node, "expected sizes that the shapes of arguments tell, got tir_vars")
+    items = cast("Sequence[Any]", tensors) if isinstance(tensors, list | tuple) else [tensors]
+    fields = [reader.as_expression(node, item) for item in items]
+    attrs: dict[str, Any] = {"callee": kernel.name_hint}
+    if (indices := values.get("inplace_indices")) is not None:
+        attrs["inplace_indices"] = [indices] if isinstance(indices, int) else list(indices)
+    call = Call(Op("call_tir"), [Tuple(fields)], attrs)
+    reader.locate(call, node)
+    actual = reader.typed(node, call)
+    wanted = _stated(values.get("out_ty", values.get("out_sinfo")))
+    if wanted is not None and contradicts(wanted, actual):
+        expected, got = type_text(actual), type_text(wanted)
+        reader.source.refuse(node, f"expected the type that the kernel says, {expected}, got {got}")
+    return call
+
+
+def _stated(value: Any) -> Attribute | None:
+    """Return the type that a call states: one, or a list of several."""
+    if not isinstance(value, list | tuple):
+        return value
+    parts = cast("Sequence[Attribute]", value)
+    return parts[0] if len(parts) == 1 else tuple_type(list(parts))
+
+
+def _match_cast(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+    data = reader.as_expression(node, args[0] if args else named.get("value"))
+    types = [*node.args[1:2], *(word.value for word in node.keywords if word.arg in ("ty", "struct_info"))]
+    if not types:
+        reader.source.refuse(node, "expected a value and its type in R.match_cast")
+    type_ = reader.type(types[0], binds=True)
+    if not isinstance(type_, TensorType):
+        reader.source.refuse(types[0], f"expected the type of a tensor, got {type_text(type_)}")
+    tensor = as_tensor(type_)
+    attrs = {"shape": list(extents_of(tensor)), "dtype": dtype_name(tensor.element_type)}
+    call = Call(Op("match_cast"), [data], attrs)
+    reader.locate(call, node)
+    reader.typed(node, call)
+    return call
+
+
+CALLS: Mapping[str, Special] = {
+    "call_tir": _call_tir,
+    "call_tir_inplace": _call_tir_inplace,
+    "match_cast": _match_cast,
+}
+"""Words that call kernels or bind sizes."""
