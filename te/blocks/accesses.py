@@ -1,9 +1,6 @@
-"""The accesses below an op, and the elements that they name in terms of loops."""
+"""The blocks around accesses, and the buffers that blocks access."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
@@ -14,38 +11,14 @@ from ...dialects.tir import (
     buffer_of,
 )
 from ...provenance.walk import walk
-from .bindings import Place
-
-Element: TypeAlias = LoadOp | StoreOp
-
-
-class Access(NamedTuple):
-    """A load or store of one element."""
-
-    op: Element
-    place: Place
-    """The element, over loop variables."""
-
-    @property
-    def buffer(self) -> SSAValue:
-        return self.op.buffer
-
-    @property
-    def writes(self) -> bool:
-        return isinstance(self.op, StoreOp)
-
-
-def _blocks_around(op: Operation) -> Iterator[BlockOp]:
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, BlockOp):
-            yield parent
-        parent = parent.parent_op()
 
 
 def block_of(op: Operation) -> BlockOp | None:
     """The innermost block around an op."""
-    return next(iter(_blocks_around(op)), None)
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, BlockOp):
+        parent = parent.parent_op()
+    return parent
 
 
 def buffers_of(block: BlockOp, *, writes: bool) -> list[SSAValue]:

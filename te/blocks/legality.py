@@ -7,85 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.affine import flatten, linear, linear_bounds
+from ...dialects.affine import linear, linear_bounds
 from ...dialects.sizes.kernel import lifted
-from ...dialects.tir import BlockOp, ForOp, buffer_of
-from ...passes.tir.analysis.dependence import Verdict, carried, coincidence, fused, point, reordered
+from ...dialects.tir import BlockOp, ForOp
+from ...passes.tir.analysis.dependence import Verdict, carried, coincidence, fused, point, reordered, written_once
 from ...passes.tir.analysis.meetings import Witness
 from ...provenance.walk import walk
-from .accesses import Access, block_of
-from .bindings import Place, range_of, resolved
+from .accesses import block_of
+from .bindings import Place, joined, range_of, resolved
 from .state import name_of, refuse
-
-
-def is_distinct(loop: ForOp, accesses: Sequence[Access], varying: set[SSAValue]) -> bool:
-    """Return whether no two iterations of `loop` name one element, whatever the loops of `varying` do in each.
-
-    Shown where all accesses are at `loop * c + rest` with a rest in [0, c), of one dimension or of the flat buffer,
-    but for a part that is the same in both iterations.
-    """
-    if not accesses:
-        return True
-    shape = buffer_of(accesses[0].buffer).get_shape()
-    strides = buffer_of(accesses[0].buffer).strides
-    flat = [Place((flatten(access.place.exprs, strides),), access.place.values) for access in accesses]
-    by_dim = [[Place((a.place.exprs[dim],), a.place.values) for a in accesses] for dim in range(len(shape))]
-    return any(_separates(loop, places, varying) for places in (flat, *by_dim))
-
-
-def _separates(loop: ForOp, places: Sequence[Place], varying: set[SSAValue]) -> bool:
-    fixed: set[str] | None = None
-    steps = {step for place in places for step in _coefficients(loop, place)}
-    for step in sorted(steps, reverse=True):
-        fixed = None
-        for place in places:
-            rest = _quotient(loop, place, step, varying)
-            if rest is None or (fixed is not None and rest != fixed):
-                break
-            fixed = rest
-        else:
-            return True
-    return False
-
-
-def _coefficients(loop: ForOp, place: Place) -> list[int]:
-    """The candidates for the distance of two iterations."""
-    if loop.var not in place.values:
-        return []
-    form = linear(place.exprs[0], place.ranges)
-    position = place.values.index(loop.var)
-    return [abs(factor) for atom, factor in form.terms if position in atom.used_dims() and isinstance(factor, int)]
-
-
-def _quotient(loop: ForOp, place: Place, step: int, varying: set[SSAValue]) -> set[str] | None:
-    """The fixed part of `place // step` beside the loop; None if that is not the loop plus something fixed."""
-    if loop.var not in place.values:
-        return None
-    ranges = place.ranges
-    form = linear(place.exprs[0] // AffineConstantExpr(step), ranges)
-    position = place.values.index(loop.var)
-    fixed: set[str] = {str(form.constant)}
-    sign = None
-    for atom, factor in form.terms:
-        if isinstance(atom, AffineDimExpr) and atom.position == position:
-            sign = factor
-            continue
-        used = {place.values[dim] for dim in atom.used_dims()}
-        if used & (varying | {loop.var}) or not all(_is_loop(value) for value in used):
-            return None
-        names = ",".join(str(id(place.values[dim])) for dim in sorted(atom.used_dims()))
-        fixed.add(f"{factor} {atom} {names}")
-    if sign not in (1, -1):
-        return None
-    return fixed | {f"sign {sign}"}
-
-
-def _is_loop(value: SSAValue) -> bool:
-    owner = value.owner
-    return isinstance(owner, Block) and isinstance(value, BlockArgument) and isinstance(owner.parent_op(), ForOp)
 
 
 def inside(root: ForOp) -> set[SSAValue]:
@@ -107,6 +40,13 @@ def check_reorder(primitive: str, old: Sequence[ForOp], new: Sequence[ForOp]) ->
     if not verdict:
         order = ", ".join(map(name_of, new))
         refuse(primitive, f"expected an order that keeps all values, got {order}: {reason(verdict)}", *_blocks(verdict))
+
+
+def check_written_once(primitive: str, loop: ForOp, buffer: SSAValue, text: str, *ops: Operation, remedy: str) -> None:
+    """Refuse a loop that stores to elements of a buffer in several iterations."""
+    verdict = written_once(loop, buffer)
+    if not verdict:
+        refuse(primitive, f"{text}, got {reason(verdict)}", *ops, remedy=remedy)
 
 
 def check_merge(primitive: str, first: Sequence[ForOp], second: Sequence[ForOp]) -> None:
@@ -148,33 +88,17 @@ def _blocks(verdict: Verdict) -> list[Operation]:
 
 def is_one_to_one(block: BlockOp, loops: Sequence[ForOp]) -> bool:
     """Return whether no two iterations of `loops` run a block at one point, other loops staying as they are."""
-    place = resolved(Place(block.map.data.results, tuple(block.indices)))
-    total: AffineExpr = AffineConstantExpr(0)
-    for expr, extent in zip(place.exprs, block.domain, strict=True):
-        total = total * lifted(extent) + expr
-    form = linear(total, place.ranges)
-    wanted: set[SSAValue] = {loop.var for loop in loops if not loop.is_known or loop.is_run(2)}
-    factors: list[tuple[int, int]] = []
-    for atom, factor in form.terms:
-        if not isinstance(factor, int):
-            return False
-        if not isinstance(atom, AffineDimExpr):
-            if {place.values[dim] for dim in atom.used_dims()} & wanted:
-                return False
-            continue
-        if (value := place.values[atom.position]) not in wanted:
-            continue
-        wanted.remove(value)
-        high = place.ranges[atom.position][1]
-        if not isinstance(high, int):
-            return False
-        factors.append((abs(factor), high))
-    reach = 0
-    for factor, high in sorted(factors):
-        if factor <= reach:
-            return False
-        reach += factor * high
-    return not wanted
+    point = Place(block.map.data.results, tuple(block.indices))
+    place = resolved(joined(point, *(Place(guard.results, tuple(block.indices)) for guard in block.guards[:1])))
+    moved: list[SSAValue] = [loop.var for loop in loops]
+    values = [*moved, *(value for value in place.values if value not in moved)]
+    dims = [AffineDimExpr(values.index(value)) for value in place.values]
+    exprs = [expr.replace_dims_and_symbols(dims, ()) for expr in place.exprs]
+    count = len(point.exprs)
+    conditions = exprs[count:] if len(block.guards) == 1 else []
+    return (
+        coincidence(values, exprs[:count], list(map(range_of, values)), conditions, fixed=values[len(moved) :]) is None
+    )
 
 
 def extent_of(place: Place, free: set[SSAValue]) -> tuple[Place, int] | None:

@@ -13,7 +13,7 @@ from ...dialects.affine import linear
 from ...dialects.sizes.kernel import affine_map, known, lifted
 from ...dialects.tir import BlockOp, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ...provenance.walk import walk
-from .accesses import Access, block_of, buffers_of, name_of_buffer
+from .accesses import block_of, buffers_of, name_of_buffer
 from .bindings import Place, place_of
 from .bodies import (
     check_own_values,
@@ -29,7 +29,7 @@ from .bodies import (
     remove_nest,
     stores_of,
 )
-from .legality import check_parallel, extent_of, inside, is_distinct
+from .legality import check_parallel, check_written_once, extent_of, inside
 from .loops import add_condition
 from .state import State, function_of, loops_of, name_of, refuse
 
@@ -206,7 +206,7 @@ def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool)
             if other is not block and position(loop) <= position(op) <= position(block):
                 text = f"expected {name_of_buffer(target)} to be unused from {name_of(loop)} on, got it used"
                 refuse(name, text, block, *([other] if other is not None else []))
-    _check_complete(name, block, loop, [Access(store, place_of(store)) for store in stores], label)
+    _check_complete(name, block, loop, buffer)
     spans = [_full(known(extent)) for extent in block.domain]
     for number, span in zip(dims, _spans(stores, inside(loop)), strict=True):
         if span is None:
@@ -218,14 +218,11 @@ def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool)
     _check_marks(name, loop)
 
 
-def _check_complete(name: str, block: BlockOp, loop: ForOp, stores: Sequence[Access], label: str) -> None:
+def _check_complete(name: str, block: BlockOp, loop: ForOp, buffer: SSAValue) -> None:
     """Refuse where an element is not complete at the end of one pass of the loop."""
     around = [*loops_of(loop), loop]
     for number, each in enumerate(around):
-        if each.is_known and not each.is_run(2):
-            continue
-        if not is_distinct(each, stores, inside(each)):
-            text = f"expected {label} to be complete after one pass of {name_of(loop)}, got more added to its elements"
-            text += f" in other passes of {name_of(each)}"
-            remedy = f"the loop {name_of(around[number - 1])}" if number else ""
-            refuse(name, text, loop, *([each] if each is not loop else []), block, remedy=remedy)
+        ops = [loop, *([each] if each is not loop else []), block]
+        text = f"expected {name_of_buffer(buffer)} to be complete after one pass of {name_of(loop)}"
+        remedy = f"the loop {name_of(around[number - 1])}" if number else ""
+        check_written_once(name, each, buffer, text, *ops, remedy=remedy)

@@ -153,13 +153,28 @@ def elementwise(accesses: Sequence[Element], nest: Operation) -> bool:
     )
 
 
-def coincidence(variables: Sequence[Variable], exprs: Sequence[AffineExpr], ranges: Sequence[Range]) -> Answer:
-    """Return two points of a box where expressions, of which dim i is variable i, have the same values."""
-    access = Access(tuple(variables), tuple(exprs))
-    pair = Pair(access, access, dict(zip(variables, ranges, strict=True)))
-    answers = (
-        pair.meet({**dict.fromkeys(variables[:level], EQUAL), name: AFTER}) for level, name in enumerate(variables)
-    )
+def written_once(loop: ForOp, buffer: SSAValue) -> Verdict:
+    """Return whether no two iterations of `loop` write one element of a buffer."""
+    own = [touch for touch in Nest(loop).touches if touch.buffer is buffer and touch.writes]
+    return _checked(Nest(loop), [loop], lambda pair: [{loop.var: AFTER}] if {*pair} <= {*own} else [])
+
+
+def coincidence(
+    variables: Sequence[Variable],
+    exprs: Sequence[AffineExpr],
+    ranges: Sequence[Range],
+    conditions: Sequence[AffineExpr] = (),
+    *,
+    fixed: Sequence[Variable] = (),
+) -> Answer:
+    """Return two points of a box where expressions, of which dim i is variable i, have the same values.
+
+    conditions: expressions that are at least 0 at both. fixed: variables that are the same at both.
+    """
+    access = Access(tuple(variables), tuple(exprs), tuple(((condition,),) for condition in conditions))
+    pair = Pair(access, access, dict(zip(variables, ranges, strict=True)), fixed)
+    moved = [name for name in variables if name not in fixed]
+    answers = (pair.meet({**dict.fromkeys(moved[:level], EQUAL), name: AFTER}) for level, name in enumerate(moved))
     return next((answer for answer in answers if answer is not None), None)
 
 
