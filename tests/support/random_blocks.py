@@ -1,6 +1,6 @@
 """Random primitives on random kernels of blocks: the accepted keep all values, the refused change nothing.
 
-python tests/support/random_blocks.py 1000 [first seed]
+python tests/support/random_blocks.py 1000 [first seed]: of so many kernels, four sequences each
 """
 
 from __future__ import annotations
@@ -265,8 +265,12 @@ def _run(module: ModuleOp, arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return np.asarray(build_prim_func(func, threads=2)(*arrays))
 
 
+PER_KERNEL = 4
+"""The sequences that are tried on each kernel."""
+
+
 def check(seed: int, counts: Counter[str]) -> None:
-    """Apply up to eight primitives to a kernel, and compare with it unscheduled.
+    """Apply up to eight primitives to a kernel, several times, and compare with it unscheduled.
 
     Raises AssertionError for other values, for a refused primitive that changes something, for a replay that makes
     another kernel, and for an op without a location.
@@ -274,33 +278,43 @@ def check(seed: int, counts: Counter[str]) -> None:
     random = Random(seed)
     text = Maker(random).text()
     module = ModuleOp([parsed_prim_func(text).clone()])
-    schedule = BlockSchedule(module)
-    for _ in range(random.randrange(2, 9)):
-        name = random.choice(list(PRIMITIVES))
-        before, done = str(schedule.module), len(schedule.primitives)
+    draw = np.random.default_rng(seed)
+    (origin,) = prim_funcs(module)
+    shapes = [[known(extent) for extent in buffer_of(argument).get_shape()] for argument in origin.block.args[:-1]]
+    arrays: list[NDArray[Any]] = [draw.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
+    expected = _run(module, arrays)
+    for number in range(PER_KERNEL):
+        schedule = BlockSchedule(module)
+        for _ in range(random.randrange(2, 9)):
+            _step(schedule, random, counts, seed)
+        func = next(iter(schedule.module.ops))
+        assert not [op for op in func.walk() if str(op.location) == "loc(unknown)"], seed
+        if not number:
+            assert str(schedule.snapshot().module) == str(schedule.module), f"{seed}: replayed to another kernel"
+        actual = _run(schedule.module, arrays)
+        assert np.array_equal(expected, actual), f"{seed}: other values\n{schedule.sequence}\n{text}"
+        counts["sequences"] += 1
+
+
+def _step(schedule: BlockSchedule, random: Random, counts: Counter[str], seed: int) -> None:
+    """Apply a primitive, with arguments with which it fits, if some of four random ones are such."""
+    name = random.choice(list(PRIMITIVES))
+    before, done = str(schedule.module), len(schedule.primitives)
+    for _ in range(4):
         try:
             PRIMITIVES[name](schedule, random)
             counts[name] += 1
+            return
         except InternalError:
             raise
         except WhenceError:
             counts[f"{name} refused"] += 1
             assert str(schedule.module) == before, f"{seed}: {name} was refused and changed the kernel"
             assert len(schedule.primitives) == done
-    func = next(iter(schedule.module.ops))
-    assert not [op for op in func.walk() if str(op.location) == "loc(unknown)"], seed
-    assert str(schedule.snapshot().module) == str(schedule.module), f"{seed}: replayed to another kernel"
-    draw = np.random.default_rng(seed)
-    (origin,) = prim_funcs(module)
-    shapes = [[known(extent) for extent in buffer_of(argument).get_shape()] for argument in origin.block.args[:-1]]
-    arrays: list[NDArray[Any]] = [draw.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
-    expected, actual = _run(module, arrays), _run(schedule.module, arrays)
-    assert np.array_equal(expected, actual), f"{seed}: other values\n{schedule.sequence}\n{text}"
-    counts["sequences"] += 1
 
 
 def main() -> None:
-    """Check as many seeds as the first argument says, from the second on, and print the counts."""
+    """Check as many kernels as the first argument says, from the second on, and print the counts."""
     counts: Counter[str] = Counter()
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     failures = 0
