@@ -19,6 +19,8 @@ from ..sizes.kernel import size_attribute, size_in
 
 SCOPES = ("global", "local")
 """The scopes of buffers: `global` is memory that all threads share, `local` is the registers or stack of one."""
+STACK_LIMIT = 1 << 18
+"""A local buffer, or one computed inside a parallel loop, lives on its thread's stack; this many bytes at most."""
 _BYTES: dict[Attribute, int] = {f16: 2, bf16: 2, f32: 4, f64: 8}
 
 

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from ...dialects import tir
 from ...dialects.affine import ZERO, below
 from ...dialects.sizes.types import extents_of
+from ...dialects.tir.buffer import STACK_LIMIT
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
@@ -18,9 +19,6 @@ from ...te.schedule.relations import Interval
 from ...te.schedule.stage_state import StageState
 from .bodies import BodyLowering
 from .storage import Layout, Stored, attributes_of, layout_of
-
-_STACK_LIMIT = 1 << 18
-"""A local buffer, or one computed inside a parallel loop, lives on its thread's stack; this many bytes at most."""
 
 
 class BufferLowering(BodyLowering):
@@ -67,7 +65,7 @@ class BufferLowering(BodyLowering):
         local = stage.scope == "local"
         on_stack = local or self.parallel_depth > 0
         type_ = tir.BufferType.of(layout.shape, element, "local" if on_stack else "global")
-        if on_stack and not self.draft and not below(type_.nbytes, _STACK_LIMIT + 1) and type_.is_static:
+        if on_stack and not self.draft and not below(type_.nbytes, STACK_LIMIT + 1) and type_.is_static:
             self._too_large(stage, type_)
         top = self.func.block
         op = tir.AllocOp(type_)
@@ -90,6 +88,6 @@ class BufferLowering(BodyLowering):
         )
         where = describe(stage.compute.location)
         raise ScheduleError(
-            f"{primitive}: expected at most {_STACK_LIMIT} bytes {place}, "
+            f"{primitive}: expected at most {STACK_LIMIT} bytes {place}, "
             f"got {type_.nbytes} (stage '{stage.label}'{', ' + where if where else ''})"
         )

@@ -50,7 +50,7 @@ def blockize(state: State, loop: ForOp) -> BlockOp:
         refuse(NAME, f"expected a block that runs once at each point, got {got}", block, loop, remedy="even splits")
     halves = [_halves(block, number, inner) for number in range(len(block.domain))]
     outer = _outer(state, block, halves)
-    made = _inner(block, outer, halves)
+    made = _inner(state, block, outer, halves)
     _start(state, block, outer, halves)
     assert loop.parent is not None
     loop.parent.insert_op_before(outer, loop)
@@ -123,7 +123,7 @@ def _point(outer: BlockOp, halves: Sequence[_Halves], inner: Mapping[int, SSAVal
     return places
 
 
-def _inner(block: BlockOp, outer: BlockOp, halves: Sequence[_Halves]) -> BlockOp:
+def _inner(state: State, block: BlockOp, outer: BlockOp, halves: Sequence[_Halves]) -> BlockOp:
     """The block as a part of `outer`, without a start."""
     numbers = [number for number, half in enumerate(halves) if half.extent > 1]
     axes: list[tuple[str, Size]] = [(block.kinds.data[n].data, halves[n].extent) for n in numbers]
@@ -133,7 +133,7 @@ def _inner(block: BlockOp, outer: BlockOp, halves: Sequence[_Halves]) -> BlockOp
     made.location, made.attributes = block.location, dict(block.attributes)
     point = _point(outer, halves, dict(zip(numbers, made.block.args, strict=True)))
     body = [op for op in block.block.ops if op is not block.init]
-    ops, _ = copied(body, dict(zip(block.block.args, point, strict=True)), {})
+    ops, _ = copied(body, dict(zip(block.block.args, point, strict=True)), {}, state)
     made.block.add_ops(ops)
     return made
 

@@ -99,7 +99,7 @@ def intermediate(primitive: str, block: BlockOp, store: StoreOp) -> AllocOp:
     name = name_of_buffer(store.buffer)
     if not isinstance(owner := store.buffer.owner, AllocOp):
         refuse(primitive, f"expected an intermediate buffer, got {name}, an argument of the kernel", block)
-    others = [op for op in stores_of(function_of(block), store.buffer) if block_of(op) is not block]
+    others = [op for op in stores_of(function_of(block), store.buffer) if not block.is_ancestor(op)]
     if others:
         refuse(primitive, f"expected {name} to have one writer, got another", block, *_named(block_of(others[0])))
     uses = (use.operation for use in store.buffer.uses)
@@ -230,11 +230,12 @@ def ordered_loops(extents: Sequence[tuple[str, int]]) -> list[ForOp]:
 
 
 def copied(
-    ops: Iterable[Operation], by: Mapping[Any, Place], known: Mapping[Any, SSAValue]
+    ops: Iterable[Operation], by: Mapping[Any, Place], known: Mapping[Any, SSAValue], state: State | None = None
 ) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
     """Copies of ops where index values are expressions, and the values that stand for theirs.
 
-    known: values that stand for some; an op that gives nothing else is left out.
+    known: values that stand for some; an op that gives nothing else is left out. state: its handles of what is in the
+    ops become handles of the copies.
     """
     originals = list(ops)
     stand_ins = Block(arg_types=[value.type for value in by])
@@ -245,6 +246,9 @@ def copied(
             continue
         scratch.add_op(made := op.clone(values))
         values.update(zip(op.results, made.results, strict=True))
+        if state is not None:
+            for old, new in zip(walk(op), walk(made), strict=True):
+                state.move(old, new)
     for own, place in zip(stand_ins.args, by.values(), strict=True):
         replace_value(own, place, LocatedBuilder(numbers, originals[0].location))
     made = [*numbers.ops, *scratch.ops]

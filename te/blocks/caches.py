@@ -10,14 +10,14 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import affine_map, known
-from ...dialects.tir import BlockOp, LoadOp, StoreOp, buffer_of
+from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp, buffer_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
 from .accesses import block_of, buffers_of, name_of_buffer
 from .bindings import compact
 from .bodies import allocated, covers, is_argument, is_whole, loads_of, ordered_loops, position, stores_of, tree_of
-from .state import State, function_of, refuse
+from .state import State, function_of, name_of, refuse
 
 SCOPES = ("global", "shared", "local")
 
@@ -28,11 +28,22 @@ def buffer_at(primitive: str, block: BlockOp, index: object, *, writes: bool) ->
     what = "writes" if writes else "reads"
     names = [name_of_buffer(buffer) for buffer in buffers]
     if isinstance(index, str) and names.count(index) == 1:
-        return buffers[names.index(index)]
+        return _of_kernel(primitive, block, buffers[names.index(index)])
     if isinstance(index, int) and 0 <= index < len(buffers):
-        return buffers[index]
+        return _of_kernel(primitive, block, buffers[index])
     listed = ", ".join(f"{number} {name}" for number, name in enumerate(names)) or "none"
     refuse(primitive, f"expected a buffer that the block {what} ({listed}), got {index!r}", block)
+
+
+def _of_kernel(primitive: str, block: BlockOp, buffer: SSAValue) -> SSAValue:
+    """Refuse a buffer of which each pass of a loop has its own."""
+    loop = buffer.owner.parent_op() if isinstance(buffer.owner, Operation) else None
+    if isinstance(loop, ForOp):
+        text = (
+            f"expected a buffer of the whole kernel, got {name_of_buffer(buffer)}, one of each pass of {name_of(loop)}"
+        )
+        refuse(primitive, text, block, loop, remedy=f"{primitive} before")
+    return buffer
 
 
 def check_scope(primitive: str, scope: str, block: BlockOp) -> None:

@@ -106,8 +106,8 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
     target = the_store(name, producer)
     alloc = intermediate(name, producer, target)
     loads = loads_of(func, buffer)
-    if any(block_of(load) is not block for load in loads):
-        other = next(each for load in loads if (each := block_of(load)) is not block and each is not None)
+    if any(not block.is_ancestor(load) for load in loads):
+        other = next(each for load in loads if (each := block_of(load)) is not None and each is not block)
         text = f"expected {name_of_buffer(buffer)} to be read here only, got another reader"
         refuse(name, text, block, other)
     point = plain_dims(block, sources[buffer])
@@ -118,7 +118,7 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
     others = [each for each in buffers_of(block, writes=False) if each is not buffer]
     check_settled(name, block, others, producer)
     for op in [*stores_of(func, store.buffer), *loads_of(func, store.buffer)]:
-        if op is not store and position(op) < position(block):
+        if op is not store and position(op) <= position(block):
             refuse(name, f"expected {name_of_buffer(store.buffer)} to be unused before, got it used", block)
     if store.buffer is buffer or store.buffer in others:
         refuse(name, "expected a block that does not read what it writes, got one that does", block)

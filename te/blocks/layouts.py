@@ -215,7 +215,7 @@ def transform_block_layout(state: State, block: BlockOp, layout: AffineMap) -> N
     made.location, made.attributes = block.location, dict(block.attributes)
     arguments = tuple(made.block.args)
     places = [Place((expr,), arguments).simplified() for expr in inverse]
-    ops, _ = copied(block.block.ops, dict(zip(block.block.args, places, strict=True)), {})
+    ops, _ = copied(block.block.ops, dict(zip(block.block.args, places, strict=True)), {}, state)
     made.block.add_ops(ops)
     fresh[-1].block.add_op(made)
     outermost = loops[0]

@@ -17,6 +17,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse as fused_location
 from .bindings import Place, drop_true_guards, maps_of, replace_value, set_maps
 from .legality import check_parallel, check_reorder
+from .private import check_at_once
 from .state import State, between, blocks_in, chain, name_of, only_child, refuse, steps_in
 
 
@@ -218,9 +219,10 @@ def reorder(loops: Sequence[ForOp]) -> None:
 
 def mark(primitive: str, loop: ForOp, kind: str) -> None:
     """Give a loop another kind, where its iterations may run in any order."""
-    if kind in ("parallel", "vectorized"):
-        check_parallel(primitive, loop)
+    if kind == "parallel":
+        check_at_once(primitive, loop)
     if kind == "vectorized":
+        check_parallel(primitive, loop)
         if not loop.is_known:
             refuse(primitive, f"expected a loop of a known extent, got one of {loop.trip_count}", loop)
     loop.properties["kind"] = StringAttr(kind)

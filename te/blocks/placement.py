@@ -31,6 +31,7 @@ from .bodies import (
 )
 from .legality import check_parallel, check_written_once, extent_of, inside
 from .loops import add_condition
+from .private import check_at_once
 from .state import State, function_of, loops_of, name_of, refuse
 
 
@@ -104,7 +105,9 @@ def _regenerated(block: BlockOp, spans: Sequence[Span], *, unit: bool) -> Operat
 def _check_marks(primitive: str, loop: ForOp) -> None:
     """Refuse where a loop around what was moved runs at once, and its iterations share elements now."""
     for each in [*loops_of(loop), loop]:
-        if each.kind.data in ("parallel", "vectorized"):
+        if each.kind.data == "parallel":
+            check_at_once(primitive, each)
+        if each.kind.data == "vectorized":
             check_parallel(primitive, each)
 
 
@@ -137,13 +140,13 @@ def compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool) -> None
     intermediate(name, block, stores[0])
     if not covers(block) or not all(is_whole(block, op) for op in stores):
         refuse(name, f"expected a block that stores all of {label} at distinct variables, got another", block)
-    own = [load for load in loads_of(func, buffer) if block_of(load) is block]
+    own = [load for load in loads_of(func, buffer) if block.is_ancestor(load)]
     if own and block.init is None:
         refuse(name, f"expected a block that does not begin with what is in {label}, got one that does", block)
     if any(plain_dims(block, op) != plain_dims(block, stores[0]) for op in [*stores, *own]):
         refuse(name, f"expected accesses of {label} at one place, got several", block)
     check_settled(name, block, buffers_of(block, writes=False), block)
-    loads = [load for load in loads_of(func, buffer) if block_of(load) is not block]
+    loads = [load for load in loads_of(func, buffer) if not block.is_ancestor(load)]
     within = set(walk(loop))
     if outside := next((load for load in loads if load not in within), None):
         other = block_of(outside)
@@ -195,7 +198,7 @@ def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool)
     stores = stores_of(func, buffer)
     if not covers(producer) or not all(is_whole(producer, store) for store in stores):
         refuse(name, f"expected a producer that stores all of {label} at distinct variables, got another", producer)
-    loads = [load for load in loads_of(func, buffer) if block_of(load) is block]
+    loads = [load for load in loads_of(func, buffer) if block.is_ancestor(load)]
     dims = plain_dims(block, loads[0])
     if dims is None or any(plain_dims(block, load) != dims for load in loads):
         refuse(name, f"expected reads of {label} at distinct variables, got others", block)
@@ -203,7 +206,7 @@ def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool)
     for target in written:
         for op in [*stores_of(func, target), *loads_of(func, target)]:
             other = block_of(op)
-            if other is not block and position(loop) <= position(op) <= position(block):
+            if not block.is_ancestor(op) and position(loop) <= position(op) <= position(block):
                 text = f"expected {name_of_buffer(target)} to be unused from {name_of(loop)} on, got it used"
                 refuse(name, text, block, *([other] if other is not None else []))
     _check_complete(name, block, loop, buffer)

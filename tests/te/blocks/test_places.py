@@ -48,7 +48,27 @@ def test_a_producer_is_computed_as_far_as_one_pass_reads():
     )
     check_values("STENCIL", s)
     with pytest.raises(ScheduleError, match=r"got iterations .* write %Y"):
-        s.parallel(outer)
+        s.vectorize(outer)
+    s.parallel(outer)
+    assert "%i.0 in 4 {\n      %Y = tir.alloc : !tir.buffer<18xf32, local>" in str(s.module)
+    check_values("STENCIL", s)
+    assert str(s.snapshot().module) == str(s.module)
+    with pytest.raises(ScheduleError, match=r"a buffer of the whole kernel, got Y, one of each pass of i\.0"):
+        s.cache_read("Z", "Y", "local")
+
+
+def test_a_buffer_is_of_each_pass_of_a_parallel_loop():
+    s = scheduled("STENCIL")
+    outer, _ = s.split(s.get_loops("Z")[0], [None, 5])
+    s.parallel(outer)
+    s.compute_at("Y", outer)
+    assert "%Y = tir.alloc : !tir.buffer<18xf32, local>" in str(s.module)
+    check_values("STENCIL", s)
+    t = scheduled("MM")
+    t.reverse_compute_at("E", t.get_loops("C")[0])
+    t.parallel(t.get_loops("C")[0])
+    assert "%C = tir.alloc : !tir.buffer<8x4xf32>" in str(t.module)
+    check_values("MM", t)
 
 
 def test_a_consumer_is_computed_as_far_as_one_pass_completes():
@@ -76,6 +96,14 @@ def test_unfinished_sums_are_not_read_and_the_remedy_works():
     assert "would work: the loop j" in str(error.value)
     s.reverse_compute_at("E", j)
     check_values("MM", s)
+
+
+def test_a_reader_in_place_is_not_moved_before_another_writer():
+    s = scheduled("PAD")
+    s.cache_read("pad", 0, "local")
+    s.decompose_padding("pad", s.get_loops("pad")[0])
+    with pytest.raises(ScheduleError, match="expected Z to be unused before, got it used"):
+        s.reverse_compute_inline("pad")
 
 
 def test_caches():

@@ -161,6 +161,20 @@ def test_a_block_of_nothing_but_its_point():
     check_values("EW", s)
 
 
+def test_what_is_in_a_block_that_is_made_anew_keeps_its_handles():
+    s = scheduled("EW")
+    inner, (i, j) = s.get_sblock("Y"), s.get_loops("Y")
+    outer = s.blockize(j)
+    s.transform_block_layout(outer, lambda i, j: (j, i))
+    s.annotate(inner, "note", 1)
+    s.unroll(j)
+    s.blockize(s.get_loops(outer)[1])
+    s.annotate(inner, "more", 1)
+    with pytest.raises(ScheduleError, match="got one that transform_block_layout did away with"):
+        s.unroll(i)
+    check_values("EW", s)
+
+
 @pytest.fixture
 def dot():
     """The intrinsic `test.dot`: four sums of six products, in vectors of four lanes."""
