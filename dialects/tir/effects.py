@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Resource
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure, Resource
 
 from .buffer import BufferType
+
+# All other ops of arith say so in xDSL 0.74.
+for _type in (arith.ExtSIOp, arith.RemUIOp):
+    _type.traits.add_trait(Pure())
 
 
 @dataclass(frozen=True)

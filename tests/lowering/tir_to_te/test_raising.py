@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from random_raised import check
 from xdsl.dialects.builtin import StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
 import whence
-from tests.support.random_raised import check
 from whence import te
 from whence.dialects.te import HybridOp
 from whence.dialects.tir import StoreOp
@@ -306,3 +306,26 @@ def test_elements_at_indices_that_are_data_are_raised() -> None:
     assert [stage.name for stage in raised(parsed_prim_func(text)).block.ops] == ["te.compute", "te.return"]
     x, at = np.random.default_rng(0).random((8, 4), dtype=np.float32), np.array([7, 0, 3, 3, 1], np.int32)
     assert np.array_equal(whence.build(text)(x, at), x[at])
+
+
+def test_products_of_bytes_are_raised() -> None:
+    text = """
+    tir.prim_func @f(%a: !tir.buffer<16x32xi8>, %b: !tir.buffer<24x32xi8>, %c: !tir.buffer<16x24xi32>) outputs 1 {
+      tir.for %i in 16 { tir.for %j in 24 {
+        %s = arith.constant 0 : i32
+        tir.store %s, %c[%i, %j] : i32, !tir.buffer<16x24xi32>
+        tir.for %k in 32 {
+          %0 = tir.load %c[%i, %j] : !tir.buffer<16x24xi32> -> i32
+          %1 = tir.load %a[%i, %k] : !tir.buffer<16x32xi8> -> i8
+          %2 = tir.load %b[%j, %k] : !tir.buffer<24x32xi8> -> i8
+          %3 = arith.extsi %1 : i8 to i32
+          %4 = arith.extsi %2 : i8 to i32
+          %5 = arith.muli %3, %4 : i32
+          %6 = arith.addi %0, %5 : i32
+          tir.store %6, %c[%i, %j] : i32, !tir.buffer<16x24xi32>
+        }
+      } }
+    }"""
+    a, b = (np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8) for shape in ((16, 32), (24, 32)))
+    assert np.array_equal(whence.build(text)(a, b), a.astype(np.int32) @ b.T.astype(np.int32))
+    assert '"dense"' in str(scheduled(parsed_prim_func(text)).attributes["raised"])
