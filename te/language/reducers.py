@@ -117,9 +117,10 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
     """Make a reducer of your own: commutative and associative, of numbers or of tuples of them.
 
     fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
-    values it starts from: constants, or expressions of variables, data axes and elements. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
-    gives a tuple, which is the whole body of a compute; with expressions in place of axes it combines them at once.
-    Raises ScheduleError when the parts do not fit together.
+    values it starts from: constants, or expressions of variables, data axes and elements. The result is called as
+    `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it gives a tuple, which is the whole body of a
+    compute; with expressions in place of axes it combines them at once. Raises ScheduleError when the parts do not fit
+    together.
 
         argmax = te.comm_reducer(
             lambda x, y: (te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])),
