@@ -11,7 +11,8 @@ from typing import Any, ClassVar, cast
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from whence.arith.bounds import ALL, Ends
-from whence.arith.forms import Forms, integer
+from whence.arith.canonical import Canonical
+from whence.arith.forms import Forms, integer, terms_of
 from whence.arith.int_set import IntervalSet, IntSet, eval_set, neg_inf
 from whence.arith.iter_affine import normalize_to_iter_sum
 from whence.arith.iter_map import normalize_iter_map_to_expr
@@ -164,8 +165,11 @@ class Analyzer:
         return Rewriter(self).run(integer(expr))
 
     def canonical_simplify(self, expr: ExprLike) -> Expr:
-        """Return the result of `simplify`, whose sums have a canonical order."""
-        return self.simplify(expr)
+        """Return an equal expression: sums of digits in a canonical order, all else as by `rewrite_simplify`.
+
+        Raises FrontendError for a division by the number 0.
+        """
+        return Canonical(self).run(integer(expr))
 
     def can_prove(self, expr: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
         """Return whether a condition holds for sure; a strong proof uses ranges whose ends are expressions."""
@@ -210,11 +214,15 @@ class Analyzer:
     def constraint_scope(self, constraint: ExprLike) -> Generator[None]:
         """A scope in which a condition holds."""
         forms = self.forms
-        facts, limited, equal = dict(forms.facts), dict(forms.limits), dict(self._equal)
-        for atom, low, high in limits(integer(constraint), forms):
-            if isinstance(atom, AffineDimExpr):
-                known: dict[Any, Ends] = forms.facts
-                name, now = atom.position, forms.facts.get(atom.position, forms.ranges[atom.position])
+        before = dict(forms.facts), dict(forms.limits), dict(forms.sums), dict(self._equal)
+        for terms, low, high in limits(integer(constraint), forms):
+            atom = terms.terms[0][0]
+            known: dict[Any, Ends]
+            if len(terms.terms) > 1:
+                known, name, now = forms.sums, terms_of(terms), forms.sums.get(terms_of(terms), ALL)
+            elif isinstance(atom, AffineDimExpr):
+                known, name = forms.facts, atom.position
+                now = forms.facts.get(name, forms.ranges[name])
             else:
                 known, name, now = forms.limits, atom, forms.limits.get(atom, ALL)
             known[name] = max(now[0], low), min(now[1], high)
@@ -225,5 +233,5 @@ class Analyzer:
         try:
             yield
         finally:
-            forms.facts, forms.limits, self._equal = facts, limited, equal
+            forms.facts, forms.limits, forms.sums, self._equal = before
             forms.refresh()

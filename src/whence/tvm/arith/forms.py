@@ -114,6 +114,8 @@ class Forms:
         """Dim -> what is known of it beside its parts."""
         self.limits: dict[AffineExpr, Ends] = {}
         """Bounds of quotients and rests that do not follow from their parts."""
+        self.sums: dict[frozenset[tuple[AffineExpr, int]], Ends] = {}
+        """Bounds of several terms together."""
         self._factors: dict[int, tuple[int, ...]] = {}
         """Dim of a product -> the dims of its factors, in order."""
         self._names = Names()
@@ -297,7 +299,7 @@ class Forms:
         return quotient.plus(remaining) if op == "floordiv" else remaining
 
     def _bounds(self, form: Linear) -> Ends:
-        low, high = self._unlimited(form)
+        low, high = met(self._unlimited(form), self._of_sum(form))
         for atom, c in form.terms:
             if atom in self.limits:
                 # The others have their bounds beside the narrower ones of this one.
@@ -306,6 +308,16 @@ class Forms:
                 low = max(low, rest[0] + min(own)) if rest[0] > -FAR else low
                 high = min(high, rest[1] + max(own)) if rest[1] < FAR else high
         return low, high
+
+    def _of_sum(self, form: Linear) -> Ends:
+        """What is known of the terms of a form together."""
+        number = cast("int", form.constant)
+        for sign in (1, -1) if self.sums else ():
+            known = self.sums.get(terms_of(form.times(sign)))
+            if known is not None:
+                ends = [end * sign if abs(end) >= FAR else end * sign + number for end in known]
+                return min(ends), max(ends)
+        return ALL
 
     def _unlimited(self, form: Linear) -> Ends:
         low, high = linear_bounds(form, tuple(self.ranges))
@@ -404,6 +416,11 @@ class Forms:
                 return language.binary(_KINDS[expr.kind], inner, divisor)
             case _:
                 raise AssertionError(f"a dim, a quotient or a rest, got {expr}")
+
+
+def terms_of(form: Linear) -> frozenset[tuple[AffineExpr, int]]:
+    """The terms of a form, without its number."""
+    return frozenset((atom, cast("int", c)) for atom, c in form.terms)
 
 
 def _is_whole(node: Binary | Cast) -> bool:

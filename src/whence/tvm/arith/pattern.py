@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import gcd
 from typing import Any, cast
-
-from xdsl.ir.affine import AffineExpr
 
 from whence.arith.forms import Forms, integer
 from whence.arith.modular import ModularSet
@@ -56,8 +55,8 @@ def _reads(expr: Expr, variables: Sequence[Any]) -> bool:
     return any(node is variable for node in walk([expr]) for variable in variables)
 
 
-def limits(condition: Expr, forms: Forms) -> Iterator[tuple[AffineExpr, int, int]]:
-    """For each comparison of a conjunction that limits one term: it, and the least and the greatest value."""
+def limits(condition: Expr, forms: Forms) -> Iterator[tuple[Linear, int, int]]:
+    """For each comparison of a conjunction: its terms without the number, and their least and greatest value."""
     match condition:
         case Binary(op="and"):
             yield from limits(condition.a, forms)
@@ -66,10 +65,12 @@ def limits(condition: Expr, forms: Forms) -> Iterator[tuple[AffineExpr, int, int
             form = linear(
                 forms.form(condition.a).plus(forms.form(condition.b), -1).expr, tuple((-FAR, FAR) for _ in forms.atoms)
             )
-            if len(form.terms) != 1:
+            if not form.terms:
                 return
-            atom, factor, number = form.terms[0][0], cast(int, form.terms[0][1]), cast(int, form.constant)
-            # factor * x + number op 0
+            # terms * factor + number op 0
+            number, factor = cast(int, form.constant), gcd(*(cast(int, c) for _, c in form.terms))
+            factor = -factor if len(form.terms) == 1 and cast(int, form.terms[0][1]) < 0 else factor
+            terms = Linear(tuple((atom, cast(int, c) // factor) for atom, c in form.terms), 0)
             low, high = -FAR, FAR
             if op in ("ge", "gt", "eq"):
                 edge = (1 if op == "gt" else 0) - number
@@ -80,7 +81,7 @@ def limits(condition: Expr, forms: Forms) -> Iterator[tuple[AffineExpr, int, int
                     high = min(high, edge // factor)
                 else:
                     low = max(low, -(edge // -factor))
-            yield atom, low, high
+            yield terms, low, high
         case _:
             return
 

@@ -63,7 +63,7 @@ class Rewriter:
 
     def run(self, root: Expr) -> Expr:
         """Return an equal expression; raises FrontendError for a division by the number 0."""
-        for node in operands_first([root], self._done, _first):
+        for node in operands_first([root], self._done, first_parts):
             result = self._settled(self._node(node))
             self._kept += (node, result)
             self._done[id(node)] = self._done[id(result)] = result
@@ -333,7 +333,7 @@ class Rewriter:
         return None
 
 
-def _first(node: Expr) -> Sequence[Expr]:
+def first_parts(node: Expr) -> Sequence[Expr]:
     """The parts that are rewritten before a node, where nothing else is known."""
     match node:
         case Select():
@@ -383,10 +383,13 @@ def _folded(expr: Binary | Compare) -> Expr | None:
     if not isinstance(a, Const) or not isinstance(b, Const) or a.dtype == BOOL:
         return None
     op = "truncdiv" if expr.op == "div" and not is_float(a.dtype) else expr.op
-    if op not in _FOLDED or (op in ("shl", "shr") and not 0 <= b.value < 64):
+    if (op not in _FOLDED and op != "div") or (op in ("shl", "shr") and not 0 <= b.value < 64):
         return None
-    if is_float(a.dtype) and (not isinstance(expr, Compare) and op not in ("add", "sub", "mul", "min", "max")):
-        return None
+    if is_float(a.dtype) and not isinstance(expr, Compare):
+        if op == "div" and b.value:
+            return constant(rounded(a.value / b.value, a.dtype), a.dtype)
+        if op not in ("add", "sub", "mul", "min", "max"):
+            return None
     value = _FOLDED[op](a.value, b.value)
     if isinstance(expr, Compare):
         return Const(bool(value), BOOL)
