@@ -31,7 +31,8 @@ def c_kernel(kernel: Kernel, layers: Iterable[Sequence[LocationAttr]], target: T
     calls = list(layers)
     behind = [[call[slot] for call in calls for slot in slots if slot < len(call)] for slots in kernel.lines]
     func = located_tir(kernel.tir, kernel.symbol, behind)
-    return convert(func, comment_of(), vectors=vectors, flush=flushes(target.triple))
+    bits = target.vector_bits
+    return convert(func, comment_of(), vectors=vectors, flush=flushes(target.triple), register_bits=bits)
 
 
 def function_text(tir: str, symbol: str, behind: Sequence[Sequence[LocationAttr]], target: Target) -> str:
@@ -39,7 +40,8 @@ def function_text(tir: str, symbol: str, behind: Sequence[Sequence[LocationAttr]
 
     behind: per line of `tir` the locations of the ops on it.
     """
-    kernel = convert(located_tir(tir, symbol, behind), comment_of(), vectors=True, flush=flushes(target.triple))
+    func, flush = located_tir(tir, symbol, behind), flushes(target.triple)
+    kernel = convert(func, comment_of(), vectors=True, flush=flush, register_bits=target.vector_bits)
     parts = [PRELUDE, _DECLARED, *(["", vector_text(kernel.types.items())] if kernel.types else [])]
     return "\n".join([*parts, *kernel.externs.values(), kernel.text])
 

@@ -18,6 +18,7 @@ from .context import Function, Handler, Printing
 from .control import CONTROL, computes_floats, free_memory, take_memory
 from .math_ops import MATH
 from .memory import MEMORY
+from .splitting import split_vectors
 from .types import CType, c_type
 from .vectors import VECTORS
 
@@ -38,12 +39,18 @@ class CKernel:
 
 
 def convert(
-    func: PrimFuncOp, comment: Callable[[LocationAttr], Sequence[str]], *, vectors: bool, flush: bool
+    func: PrimFuncOp,
+    comment: Callable[[LocationAttr], Sequence[str]],
+    *,
+    vectors: bool,
+    flush: bool,
+    register_bits: int = 512,
 ) -> CKernel:
-    """Print a kernel in the form that `tir_to_llvm` reads as C with the same bits.
+    """Print a kernel in the form that `tir_to_llvm` reads as C with the same bits; the kernel is rewritten.
 
     comment: the lines that say where what follows comes from. vectors: by GNU's vectors (gcc 12, clang); kernels with
     vectors of other lengths than powers of 2 are printed without. flush: denormal results are 0 on x86-64.
+    register_bits: of a vector register; longer vectors are cut.
 
     Raises VerifyException, in the name of the layer, for an op without C.
     """
@@ -53,6 +60,8 @@ def convert(
         for value in op.results
         if vector_type(value.type) is not None
     )
+    if vectors:
+        split_vectors(func, register_bits)
     symbol = func.sym_name.data
     ctx = Printing(symbol, _HANDLERS, comment, vectors=vectors, flush=flush)
     arguments = func.block.args
