@@ -319,7 +319,10 @@ def _alloc(ctx: Printing, op: Operation) -> None:
     if type_.scope.data == "local":
         read = any(isinstance(use.operation, LoadOp | MaskedLoadOp) for use in op.result.uses)
         unused = "" if read else "WHENCE_ANY "
-        ctx.emit(f"{unused}_Alignas(64) {element} {name}[{max(cast(int, type_.size), 1)}];")
+        # Masked stores of whole vectors read what the other lanes hold.
+        masked = any(isinstance(use.operation, MaskedStoreOp) for use in op.result.uses)
+        start = " = {0}" if masked and ctx.vectors else ""
+        ctx.emit(f"{unused}_Alignas(64) {element} {name}[{max(cast(int, type_.size), 1)}]{start};")
     else:
         if ctx.in_parallel:
             fail(op, "a global buffer outside of parallel loops", "one inside")

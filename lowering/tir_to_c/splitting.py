@@ -6,7 +6,7 @@ anyway. Other ops get their wide operands put together again, and their results 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
@@ -45,7 +45,23 @@ _BY_LANE = (
     *(CastOp, CompareOp, SelectOp, Dot2Op, Dot4Op, DotBf16Op, JoinBytesOp, WidenPairsOp, MaskOp, IndexOp),
     *(*_ACCESSES, *MATH),
 )
-_JOINED = {"add": arith.AddfOp, "mul": arith.MulfOp}
+_FLOATS: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {"add": arith.AddfOp, "mul": arith.MulfOp}
+_JOINED: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
+    "add": arith.AddiOp,
+    "mul": arith.MuliOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+    "xor": arith.XOrIOp,
+    "maxsi": arith.MaxSIOp,
+    "minsi": arith.MinSIOp,
+    "maxui": arith.MaxUIOp,
+    "minui": arith.MinUIOp,
+    "maximumf": arith.MaximumfOp,
+    "minimumf": arith.MinimumfOp,
+    "maxnumf": arith.MaxnumfOp,
+    "minnumf": arith.MinnumfOp,
+}
+"""The op that joins two vectors as a kind of reduction joins two numbers; of floats that of `_FLOATS` comes first."""
 
 
 def split_vectors(func: PrimFuncOp, register_bits: int) -> None:
@@ -140,24 +156,21 @@ class _Splitter:
             self._pieces(value, length, op) if vector_type(value.type) is not None else [value] * (count // length)
             for value in op.operands
         ]
-        rows = list(zip(*columns, strict=True)) or [()] * (count // length)
-        pieces: list[list[SSAValue]] = [[] for _ in op.results]
+        rows = list(zip(*columns, strict=True)) if columns else [()] * (count // length)
+        pieces: dict[SSAValue, list[SSAValue]] = {result: [] for result in op.results}
         for number, operands in enumerate(rows):
             types = [_shortened(result.type, length) for result in op.results]
             properties = _moved(op, number * length, length, count)
             piece = self._like(op, operands, types, properties)
-            for column, result in zip(pieces, piece.results, strict=True):
-                column.append(result)
-        self._parts.update(zip(op.results, pieces, strict=True))
+            for result, part in zip(op.results, piece.results, strict=True):
+                pieces[result].append(cast("SSAValue", part))
+        self._parts |= pieces
         self._replaced.append(op)
 
     def _reduce(self, op: vector.ReductionOp) -> None:
-        kind = op.kind.data.value
-        join = _JOINED.get(kind) if c_type(op, op.dest.type).is_float else None
-        parts = self._parts.get(op.vector, [op.vector])
-        if join is None:
-            op.operands[0] = self._whole(op.vector, op)
-            return
+        kind, type_ = op.kind.data.value, c_type(op, op.dest.type)
+        join = (_FLOATS if type_.is_float or type_.is_half else {}).get(kind) or _JOINED[kind]
+        parts = self._parts.get(op.vector) or self._pieces(op.vector, self._length(op, op.vector), op)
         while len(parts) > 1:
             half, before = len(parts) // 2, parts
             parts = []
@@ -165,7 +178,7 @@ class _Splitter:
                 joined = join(first, second)
                 joined.location = op.location
                 _insert(joined, op)
-                parts.append(joined.result)
+                parts.append(joined.results[0])
         op.operands[0] = parts[0]
 
     def _extract(self, op: vector.ExtractOp) -> None:

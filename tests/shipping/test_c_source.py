@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 import zipfile
@@ -129,33 +130,52 @@ def test_open_sizes_are_arguments(tmp_path: Path):
         check(library, executable, {"x": rng.standard_normal((n, m), np.float32)}, [int(n), int(m)])
 
 
-OPS = {
-    "elementary": "e = Erf (x) g = Sigmoid (e) y = Log (g)",
-    "rounding": "a = Round (x) b = Floor (x) c = Mul (a, b) y = Sqrt (c)",
-    "reductions": "a = ReduceMax <keepdims = 1> (x) b = ReduceMean <keepdims = 1> (x) c = Sub (a, b) y = Add (c, x)",
-    "comparisons": "z = Greater (x, h) n = Not (z) y = Where (n, x, h)",
-    "halves": "a = Cast <to = 10> (x) b = Mul (a, a) y = Cast <to = 1> (b)",
-    "bfloats": "a = Cast <to = 16> (x) y = Cast <to = 1> (a)",
-    "bytes": "a = Cast <to = 3> (x) b = Add (a, a) y = Cast <to = 1> (b)",
-    "doubles": "a = Cast <to = 11> (x) b = Exp (a) y = Cast <to = 1> (b)",
-}
+OPS = """
+    e1 = Erf (x) e2 = Sigmoid (e1) elementary = Log (e2)
+    r1 = Round (x) r2 = Floor (x) r3 = Mul (r1, r2) rounding = Sqrt (r3)
+    s1 = ReduceMax <keepdims = 1> (x) s2 = ReduceMean <keepdims = 1> (x) s3 = Sub (s1, s2) reductions = Add (s3, x)
+    t1 = ReduceMean <axes = [1], keepdims = 0> (wide) sums = Exp (t1)
+    c1 = Greater (x, h) c2 = Not (c1) comparisons = Where (c2, x, h)
+    h1 = Cast <to = 10> (x) h2 = Mul (h1, h1) halves = Cast <to = 1> (h2)
+    b1 = Cast <to = 16> (x) bfloats = Cast <to = 1> (b1)
+    i1 = Cast <to = 3> (x) i2 = Add (i1, i1) bytes = Cast <to = 1> (i2)
+    d1 = Cast <to = 11> (x) d2 = Exp (d1) doubles = Cast <to = 1> (d2)
+    g1 = Erf (wide) g2 = Mul (g1, wide) g3 = Greater (g2, wide) gelu = Where (g3, g2, wide)
+    k1 = Cast <to = 7> (wide) k2 = Mul (k1, k1) k3 = Cast <to = 1> (k2) counts = Add (k3, wide)
+"""
+"""Each line has the name of its output last."""
+
+
+def operators() -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A model of kernels of all kinds, and its inputs."""
+    names = [re.findall(r"(\w+) = [A-Z]", line)[-1] for line in OPS.split("\n") if line.strip()]
+    shapes = {"sums": "5", "gelu": "5, 128", "counts": "5, 128"}
+    outputs = ", ".join(f"float[{shapes.get(name, '5, 37')}] {name}" for name in names)
+    inputs = "float[5, 37] x, float[5, 37] h, float[5, 128] wide"
+    text = f'<ir_version: 8, opset_import: ["": 17]> net ({inputs}) => ({outputs}) {{ {OPS} }}'
+    rng = np.random.default_rng(0)
+    shaped = {"x": (5, 37), "h": (5, 37), "wide": (5, 128)}
+    values = {name: (20 * rng.standard_normal(shape)).astype(np.float32) for name, shape in shaped.items()}
+    values["x"][0, :4] = values["wide"][0, 60:64] = np.nan, -0.0, 0.5, 2.5
+    return onnx.parser.parse_model(text), values
+
+
+def widest(source: Path) -> int:
+    """The bits of the widest vector that a source computes with."""
+    return 8 * max(int(size) for size in re.findall(r"vector_size\((\d+)\)\)\);", source.read_text()))
 
 
 @needs_compiler
-@pytest.mark.parametrize("ops", OPS)
-def test_ops_have_the_same_bits(tmp_path: Path, ops: str):
-    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
-    net (float[5, 37] x, float[5, 37] h) => (float[5, 37] y) {{ {OPS[ops]} }}""")
-    if "h" not in OPS[ops]:
-        del model.graph.input[1]
+@pytest.mark.parametrize(("cpu", "flag"), [("", "-Wall"), ("", "-DWHENCE_SCALAR"), ("x86-64-v2", "-Wall")])
+def test_ops_have_the_same_bits(tmp_path: Path, cpu: str, flag: str):
+    """cpu: of the machine whose registers vectors are cut for; the code is made for this one."""
+    model, inputs = operators()
     executable = whence.compile(model, threads=1)
-    executable.export_library(tmp_path / "net.c")
-    rng = np.random.default_rng(0)
-    inputs = {name: (20 * rng.standard_normal((5, 37))).astype(np.float32) for name in ("x", "h")}
-    inputs["x"][0, :4] = np.nan, -0.0, 0.5, 2.5
-    inputs = {spec.name: inputs[spec.name] for spec in executable.inputs}
-    for flags in ((), ("-DWHENCE_SCALAR",)):
-        check(compiled(tmp_path / "net.c", *flags), executable, inputs)
+    artifact = executable.artifact
+    target = Target.parse(f"llvm -mcpu={cpu}") if cpu else artifact.target
+    export_artifact(replace(artifact, target=target), None, None, tmp_path / "net.c")
+    assert widest(tmp_path / "net.c") == target.vector_bits
+    check(compiled(tmp_path / "net.c", flag), executable, inputs)
 
 
 def test_the_text_of_a_kernel_names_its_layers():
