@@ -15,7 +15,8 @@ from ...dialects.tir import SCHEDULED, BlockOp, ForOp, PrimFuncOp, prim_funcs
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
 from . import lookups, sampling
-from .record import BlockRecord, attribute_of, replay
+from .record import BlockRecord, Unrecorded, attribute_of, replay
+from .remedies import Call, add_remedy
 from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, name_of
 from .trace import Trace, python_of
 
@@ -26,6 +27,9 @@ Factor: TypeAlias = int | None
 
 class Scheduling:
     """The kernels of a schedule, their handles and the record."""
+
+    explains = True
+    """An error about a primitive ends with a call that would work, which takes some calls to find."""
 
     def __init__(self, module: ModuleOp):
         kernels = list(prim_funcs(module))
@@ -139,11 +143,23 @@ class Scheduling:
         """Carry out a primitive, or none of it, and record it; returns handles of what it gives."""
         location = at.location if at is not None else self.sequence.location
         func = function_of(at) if at is not None else None
-        with self.state.attempt():
-            found = list(run())
-            if func is not None:
-                func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
+        try:
+            with self.state.attempt():
+                found = list(run())
+                if func is not None:
+                    func.attributes[SCHEDULED] = BoolAttr.from_bool(True)
+        except ScheduleError as error:
+            if self.explains:
+                add_remedy(error, self.state.copy(), name, inputs, attrs, self._try)
+            raise
         return self._note(name, inputs, attrs, found, location)
+
+    def _try(self, state: State, call: Call) -> None:
+        """Carry out a primitive on a copy of the kernels."""
+        trial = type(self).__new__(type(self))
+        trial.__dict__.update(self.__dict__)
+        trial.state, trial.record, trial.explains = state, Unrecorded(), False
+        getattr(trial, call.name)(*call.args)
 
     def _note(
         self, name: str, inputs: Sequence[object], attrs: Mapping[str, object], found: Sequence[Operation], at: Any

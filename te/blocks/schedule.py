@@ -115,7 +115,11 @@ class BlockSchedule(Structures):
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Raise ScheduleError, as a CPU has no blocks of threads."""
         op = self.state.loop("bind", loop)
-        refuse("bind", f"expected a loop for a CPU, got the thread {thread_axis}", op, remedy="parallel(loop)")
+
+        def run() -> list[Operation]:
+            refuse("bind", f"expected a loop for a CPU, got the thread {thread_axis}", op)
+
+        self._apply("bind", [loop], {"thread_axis": thread_axis}, run, op)
 
     def add_unit_loop(self, block_or_loop: BlockLike | LoopRV) -> LoopRV:
         """Put a loop of one iteration around a block or loop."""

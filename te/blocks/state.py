@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import NoReturn, TypeVar
 
@@ -86,6 +87,14 @@ class State:
         for func in prim_funcs(module):
             _hoist_constants(func)
 
+    def copy(self) -> State:
+        """Return a copy of the kernels, of which the handles are handles, too."""
+        made = State.__new__(State)
+        made.module, made.gone = self.module.clone(), dict(self.gone)
+        copies = dict(zip(walk(self.module), walk(made.module), strict=True))
+        made.ops = {handle: copies[op] for handle, op in self.ops.items()}
+        return made
+
     def handle(self, op: Operation) -> BlockRV | LoopRV:
         """Return a new handle of a block or a loop."""
         handle = LoopRV() if isinstance(op, ForOp) else BlockRV()
@@ -130,8 +139,10 @@ class State:
         blocks = [op for func in funcs for op in walk(func) if isinstance(op, BlockOp)]
         found = [op for op in blocks if op.label.data == name] or (funcs if name == ROOT else [])
         if len(found) != 1:
-            labels = ", ".join(dict.fromkeys(op.label.data for op in blocks)) or "none"
-            count = f"{len(found)} blocks of it" if found else f"none; there are {labels}"
+            labels = list(dict.fromkeys(op.label.data for op in blocks))
+            count = f"{len(found)} blocks of it" if found else f"none; there are {', '.join(labels) or 'none'}"
+            if labels and not found:
+                count += f'\n  would work: s.get_sblock("{(get_close_matches(name, labels, 1, 0) or labels)[0]}")'
             raise ScheduleError(f"{primitive}: expected one block of name '{name}', got {count}")
         return found[0]
 

@@ -285,6 +285,7 @@ def check(seed: int, counts: Counter[str]) -> None:
     expected = _run(module, arrays)
     for number in range(PER_KERNEL):
         schedule = BlockSchedule(module)
+        schedule.explains = random.random() < 0.05
         for _ in range(random.randrange(2, 9)):
             _step(schedule, random, counts, seed)
         func = next(iter(schedule.module.ops))

@@ -107,7 +107,7 @@ REFUSED: list[tuple[str, Callable[[BlockSchedule], object], str]] = [
         r"got iteration i=0, j=0, k=0 writes %C\[0, 0\] that i=0, j=0, k=1 reads",
     ),
     ("lanes of a sum", lambda s: s.vectorize(s.get_loops("C")[2]), "do not depend on each other"),
-    ("threads", lambda s: s.bind(s.get_loops("C")[0], "threadIdx.x"), "would work: parallel"),
+    ("threads", lambda s: s.bind(s.get_loops("C")[0], "threadIdx.x"), r"would work: s\.parallel"),
     ("no note", lambda s: s.unannotate("C", "key"), "expected a note among none, got key"),
     ("a block", lambda s: s.parallel(s.get_sblock("C")), "expected a loop of the schedule, got a block"),  # type: ignore[arg-type]
 ]

@@ -16,9 +16,9 @@ DETAILS = ("detail", "fast", "none")
 class Schedule(BlockSchedule):
     """A schedule of a kernel or a module of kernels, which stay as they are.
 
-    mod: a `PrimFunc`, or an `IRModule`. seed: of the samples, None or -1 for one of its own. debug_mask, enable_check,
-    error_render_level: ignored, as each primitive is checked and an error always told in whole. Raises ScheduleError
-    for anything else.
+    mod: a `PrimFunc`, or an `IRModule`. seed: of the samples, None or -1 for one of its own. error_render_level: with
+    "detail" an error ends with a call that would work, which takes some calls to find. debug_mask, enable_check:
+    ignored, as each primitive is checked. Raises ScheduleError for anything else.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class Schedule(BlockSchedule):
             raise ScheduleError(f"Schedule: expected a PrimFunc or an IRModule, got {type(mod).__name__}")
         self._given: IRModule = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
         super().__init__(mod.module)
+        self.explains = error_render_level == "detail"
         self.seed(seed)
 
     @property
