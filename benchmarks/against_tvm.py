@@ -25,14 +25,22 @@ from typing import Any
 import numpy as np
 
 
+def arrays_of(script: Path) -> tuple[list[Any], list[Any]]:
+    """The inputs and results of a text."""
+    arrays = np.load(script.with_suffix(".npz"))
+    # The files of numpy forget the name of a type that is not numpy's.
+    bfloat16 = np.dtype(import_module("ml_dtypes").bfloat16)
+    parts = [[arrays[name] for name in sorted(arrays) if name.startswith(letter)] for letter in ("i", "o")]
+    inputs, outputs = ([a.view(bfloat16) if a.dtype.kind == "V" else a for a in part] for part in parts)
+    return inputs, outputs
+
+
 def worker(folder: Path, mcpu: str) -> None:
     """Run what is in a folder by TVM; a line of JSON for each kernel."""
     tvm: Any = import_module("tvm")
     target: Any = tvm.target.Target({"kind": "llvm", "mcpu": mcpu})
     for script in sorted(folder.glob("*.txt")):
-        arrays = np.load(script.with_suffix(".npz"))
-        inputs = [arrays[name] for name in sorted(arrays) if name.startswith("i")]
-        expected = [arrays[name] for name in sorted(arrays) if name.startswith("o")]
+        inputs, expected = arrays_of(script)
         try:
             function: Any = tvm.script.from_source(script.read_text())
             script.with_suffix(".tvm").write_text(function.script())
@@ -117,9 +125,7 @@ def read_again(folder: Path, names: dict[str, str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for path in sorted([*folder.glob("*.txt"), *folder.glob("*.tvm")]):
         whose = "TVM's" if path.suffix == ".tvm" else "our"
-        arrays = np.load(path.with_suffix(".npz"))
-        inputs = [arrays[name] for name in sorted(arrays) if name.startswith("i")]
-        expected = [arrays[name] for name in sorted(arrays) if name.startswith("o")]
+        inputs, expected = arrays_of(path)
         try:
             function = from_source(path.read_text(), file=path.name)
             counts[f"{whose} texts read"] += 1

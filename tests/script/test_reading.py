@@ -278,3 +278,20 @@ def test_what_has_no_text_is_refused() -> None:
 def test_texts_without_a_function(text: str) -> None:
     with pytest.raises(TextError):
         from_source(text)
+
+
+def test_a_buffer_by_another_shape() -> None:
+    text = """
+@T.prim_func
+def f(A: T.Buffer((2, 6), "float32"), B: T.Buffer((3, 4), "float32")):
+    rows = A.view(3, 4)
+    for i, j in T.grid(3, 4):
+        B[i, j] = rows[i, j]
+"""
+    a = integers(2, 6)
+    assert (np.asarray(build_prim_func(from_source(text).op)(a)) == a.reshape(3, 4)).all()
+    assert reread(from_source(text)).script() == from_source(text).script()
+    with pytest.raises(TextError, match=r"<text>:4:12: expected extents of 12 elements in all, got 15"):
+        from_source(text.replace("view(3, 4)", "view(3, 5)"))
+    with pytest.raises(TextError, match=r"<text>:4:12: expected the extents of a view of A"):
+        from_source(text.replace("view(3, 4)", 'view("int32")').replace('"int32"', "-1"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
+import numpy as np
 import pytest
 
 import whence
 from whence import relay, te, tir
+from whence.kernels import build_prim_func
 from whence.lowering.kernel.record import Kernel
 from whence.relay.testing import mobilenet
 from whence.support.errors import FrontendError, ScheduleError
@@ -124,3 +126,42 @@ def test_what_tvmscript_cannot_say_is_refused_with_its_place() -> None:
         relu()["relu.f32"].script("0.9")
     with pytest.raises(FrontendError, match="Operation nothing is not registered"):
         whence.script.text("nothing")
+
+
+def test_sums_of_lanes_are_written_in_the_order_of_the_code() -> None:
+    """Halves are added, which LLVM does where the order is left open: an ordered sum rounds otherwise."""
+    text = """tir.prim_func @sums(%a: !tir.buffer<4x16xf32>, %y: !tir.buffer<4xf32>, %z: !tir.buffer<4xf32>) outputs 2 {
+        tir.for %i in 4 {
+          %v = tir.load %a[%i, 0] : !tir.buffer<4x16xf32> -> vector<16xf32>
+          %s = vector.reduction <add>, %v : vector<16xf32> into f32
+          tir.store %s, %y[%i] : f32, !tir.buffer<4xf32>
+          %start = arith.constant 0.1 : f32
+          %p = vector.reduction <mul>, %v, %start : vector<16xf32> into f32
+          tir.store %p, %z[%i] : f32, !tir.buffer<4xf32>
+        }
+      }"""
+    script = whence.script.text(text)
+    assert script.count("T.Shuffle") == 16
+    assert "vector.reduce" not in script
+    a = np.random.default_rng(1).uniform(0.5, 1.5, (4, 16)).astype("float32")
+    halves = [a]
+    while halves[-1].shape[1] > 1:
+        width = halves[-1].shape[1] // 2
+        halves.append(halves[-1][:, :width] + halves[-1][:, width:])
+    for kernel in (text, whence.script.from_source(script).op):
+        y, z = build_prim_func(kernel)(a)
+        np.testing.assert_array_equal(y, halves[-1][:, 0])
+        np.testing.assert_allclose(z, np.prod(a, 1) * np.float32(0.1), 1e-5)
+
+
+def test_masked_lanes_of_numbers_without_sign() -> None:
+    A = te.placeholder((60,), "uint8", name="A")
+    B = te.compute((60,), lambda i: A[i] + te.const(7, "uint8"), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], factor=64)[1])
+    kernel = whence.lower(s, [A, B])["main"]
+    script = kernel.script()
+    assert "T.masked_load('uint8x64'" in script
+    a = np.arange(200, 260).astype("uint8")
+    for func in (kernel, whence.script.from_source(script)):
+        np.testing.assert_array_equal(build_prim_func(func.op)(a), a + np.uint8(7))

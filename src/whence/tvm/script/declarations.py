@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,21 @@ class Declarations(Expressions):
             self.source.refuse(given["data"], "expected the data of a buffer")
         if source.dtype != buffer.dtype:
             self.source.refuse(call, f"expected {source.dtype} as in {source.name}, got {buffer.dtype}")
+        return self._viewed(name, source, buffer)
+
+    def viewed(self, target: ast.Name, source: Buffer, call: ast.Call) -> list[Stmt | Callable[[Stmt], Stmt]]:
+        """`source.view(*shape)`: the same elements by another shape."""
+        args, named = self.arguments(call)
+        shape = [extent for node in args for extent in self.shape(node)]
+        if named or not args or any(isinstance(extent, int) and extent < 0 for extent in shape):
+            self.source.refuse(call, f"expected the extents of a view of {source.name}")
+        counts = [prod(sizes) for sizes in (shape, source.shape) if all(isinstance(size, int) for size in sizes)]
+        if len(counts) == 2 and counts[0] != counts[1]:
+            self.source.refuse(call, f"expected extents of {counts[1]} elements in all, got {counts[0]}")
+        return self._viewed(target.id, source, Buffer(shape, source.dtype, target.id))
+
+    def _viewed(self, name: str, source: Buffer, buffer: Buffer) -> list[Stmt | Callable[[Stmt], Stmt]]:
+        """The statement for a buffer that has the data of another one."""
         same = [str(extent) for extent in source.shape] == [str(extent) for extent in buffer.shape]
         if same and not buffer.strides and _is_zero(buffer.elem_offset):
             self.names[name] = source

@@ -228,7 +228,13 @@ class Statements(Declarations):
             case ast.Subscript():
                 return [self._store(target, value)]
             case ast.Name():
-                word = self.word(value.func) if isinstance(value, ast.Call) else ""
+                match value:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="view")) if isinstance(
+                        source := self.names.get(name), Buffer
+                    ):
+                        return self.viewed(target, source, value)
+                    case _:
+                        word = self.word(value.func) if isinstance(value, ast.Call) else ""
                 if word in DECLARATIONS:
                     assert isinstance(value, ast.Call)
                     return self.declared(target, value, word)

@@ -369,11 +369,15 @@ class Printer:
         for node in operands_first([root], texts, self._operands):
             texts[id(node)] = self._spelled(node, texts)
             if id(node) in shared and node is not root:
-                name = self.fresh("v")
-                self.line(f"{name}{self._annotation(node.dtype)} = {texts[id(node)][0]}")
-                self.named[id(node)] = name
+                name = self.named[id(node)] = self.named_value(node.dtype, texts[id(node)][0])
                 texts[id(node)] = (name, ATOM)
         return texts[id(root)][0]
+
+    def named_value(self, dtype: str, text: str) -> str:
+        """The name of a value, in a line before."""
+        name = self.fresh("v")
+        self.line(f"{name}{self._annotation(dtype)} = {text}")
+        return name
 
     def _operands(self, node: Expr) -> Sequence[Expr]:
         return () if id(node) in self.named else children(node)

@@ -48,6 +48,7 @@ class Writer(Protocol):
 
     def buffer(self, buffer: Buffer) -> str: ...
     def flat_name(self, buffer: Buffer) -> str: ...
+    def named_value(self, dtype: str, text: str) -> str: ...
 
 
 LLVM = {
@@ -110,7 +111,9 @@ def stored(op: Operation, parts: Sequence[Operand], writer: Writer) -> list[str]
             value, mask, buffer, *dims = parts
             if op.step == 1 and buffer.buffer is not None:
                 name, point = _point(op, buffer, dims, value.dtype, writer)
-                return [f"T.masked_store({', '.join([name, value.spelling[0], *point, mask.spelling[0]])})"]
+                kept = _kept(buffer, value.dtype)
+                text, _ = value.spelling if value.dtype == kept else _cast(kept, value.spelling)
+                return [f"T.masked_store({', '.join([name, text, *point, mask.spelling[0]])})"]
             # With a stride it makes invalid code: lane by lane.
             lines: list[str] = []
             for lane, place in enumerate(_lanes(op, buffer, dims, value.dtype, writer)):
@@ -275,6 +278,12 @@ def _load(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spel
     return _call("if_then_else", [holds, read, _attribute(op.otherwise, dtype)])
 
 
+def _kept(buffer: Operand, dtype: str) -> str:
+    """The dtype of lanes of a buffer, which may be without sign."""
+    assert buffer.buffer is not None
+    return _unsigned(dtype) if buffer.buffer.dtype.startswith("u") else dtype
+
+
 def _all(conditions: Sequence[Spelling]) -> Spelling:
     total = conditions[0]
     for condition in conditions[1:]:
@@ -287,7 +296,9 @@ def _masked_load(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) 
     if op.step == 1:
         # Lanes that are not set have any value.
         name, point = _point(op, buffer, dims, dtype, writer)
-        read = _call("masked_load", [_word(repr(dtype)), *map(_word, [name, *point]), mask.spelling])
+        kept = _kept(buffer, dtype)
+        read = _call("masked_load", [_word(repr(kept)), *map(_word, [name, *point]), mask.spelling])
+        read = read if kept == dtype else _cast(dtype, read)
         return _call("Select", [mask.spelling, read, _attribute(op.otherwise, dtype)])
     values = elements_of(op.otherwise)
     lanes = [
@@ -363,6 +374,8 @@ REDUCTIONS = {
     "xor": ("", "xor"),
 }
 """Kinds of reductions, as LLVM calls them for floats and for integers."""
+_PAIRS = {"fadd": ("+", SUM), "fmul": ("*", PRODUCT)}
+"""The operators of reductions whose order is left open."""
 
 
 def _reduction(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spelling:
@@ -373,6 +386,9 @@ def _reduction(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) ->
         return refuse(op)
     start = [part.spelling for part in parts[1:]]
     if name in ("fadd", "fmul"):
+        if (width := lanes_of(parts[0].dtype)).bit_count() == 1:
+            total = _halved(*_PAIRS[name], parts[0], width, writer)
+            return infix(*_PAIRS[name], [*start, total]) if start else total
         start = start or [_number(-0.0 if name == "fadd" else 1.0, dtype)]
         return exactly(f"vector.reduce.{name}", dtype, [*start, parts[0].spelling])
     reduced = exactly(f"vector.reduce.{name}", dtype, [parts[0].spelling])
@@ -380,6 +396,18 @@ def _reduction(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) ->
         return reduced
     pair = {"fmaximum": "maximum", "fminimum": "minimum", "fmax": "maxnum", "fmin": "minnum"}.get(name)
     return exactly(pair, dtype, [*start, reduced]) if pair is not None else refuse(op)
+
+
+def _halved(symbol: str, level: int, vector: Operand, width: int, writer: Writer) -> Spelling:
+    """The lower half of the lanes with the upper one, until one is left: the order of the code that LLVM makes."""
+    text, bound = vector.spelling
+    while width > 1:
+        half = width // 2
+        name = text if text.isidentifier() else writer.named_value(f"{element_of(vector.dtype)}x{width}", text)
+        ends = [_shuffle([name], range(0, half)), _shuffle([name], range(half, width))]
+        text, bound = infix(symbol, level, ends)
+        width = half
+    return text, bound
 
 
 def _compared(op: Any, dtype: str, parts: Sequence[Operand], writer: Writer) -> Spelling:
