@@ -95,7 +95,7 @@ def write(folder: Path, models: list[str], only: str, count: int) -> tuple[dict[
         if len(names) == count:
             break
         try:
-            text = whence.script.text(kernel.tir)
+            text = whence.script.text(kernel.tir, exact=True)
         except WhenceError as error:
             refused[str(error).partition(" at loc")[0]] += 1
             continue

@@ -64,8 +64,8 @@ def reals_attr(values: Sequence[float]) -> Reals:
 def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[float] | Sequence[str]) -> Attribute:
     """The attribute that holds a Python value: int -> i64, float -> f64, bool -> i1, str, ints -> array<i64>.
 
-    A symbolic size is a list of one. Names are an array of strings. A list with floats in it -> array<f64>; an empty
-    one is of ints.
+    A symbolic size is a list of one. Names, and lists in a list, are an array of attributes. A list with floats in it
+    -> array<f64>; an empty one is of ints.
     """
     match value:
         case bool():
@@ -78,8 +78,8 @@ def to_attribute(value: bool | int | float | str | Sequence[int] | Sequence[floa
             return StringAttr(value)
         case _ if isinstance(size := cast(Any, value), SizeExpr):
             return sizes_attr([size])
-        case _ if value and all(isinstance(v, str) for v in value):
-            return ArrayAttr([StringAttr(str(v)) for v in value])
+        case _ if any(isinstance(v, str | list | tuple) for v in value):
+            return ArrayAttr([to_attribute(cast(Any, v)) for v in value])
         case _ if any(isinstance(v, SizeExpr) for v in value):
             return sizes_attr(cast("Sequence[Size]", value))
         case _ if any(isinstance(v, float) for v in value):
@@ -103,6 +103,8 @@ def to_python(attribute: Attribute) -> bool | int | float | str | tuple[int, ...
             return attribute.data
         case SizesAttr():
             return cast("tuple[int, ...]", attribute.sizes)
+        case ArrayAttr():
+            return cast("tuple[int, ...]", tuple([to_python(one) for one in attribute]))
         case _:
             raise TypeError(f"not an operator attribute: {attribute}")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...support.dtypes import fail
 from .expr import Expr, ExprLike, Extent, Range, Var, convert
-from .statements import Buffer, Stmt
+from .statements import Allocate, AllocateConst, Buffer, Stmt, stmts_in
 
 SPATIAL, REDUCE, ORDERED, OPAQUE = 0, 2, 3, 4
 ITER_TYPES = {SPATIAL: "spatial", REDUCE: "reduce", ORDERED: "scan", OPAQUE: "opaque"}
@@ -50,10 +50,11 @@ def _is_zero(value: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class BufferRegion:
-    """A box of a buffer: for each dimension a range."""
+    """A box of a buffer: for each dimension a range. exact: False for a hull of what is accessed."""
 
     buffer: Buffer
     region: tuple[Range, ...]
+    exact: bool = True
 
     @classmethod
     def at(cls, buffer: Buffer, indices: Sequence[ExprLike]) -> BufferRegion:
@@ -129,6 +130,33 @@ def with_expressions(part: BlockPart, change: Callable[[Expr], Expr]) -> BlockPa
         case IterVar():
             return IterVar(ranges([part.dom])[0], part.var, part.iter_type)
         case BufferRegion():
-            return BufferRegion(part.buffer, ranges(part.region))
+            return BufferRegion(part.buffer, ranges(part.region), part.exact)
         case MatchBufferRegion():
             return MatchBufferRegion(part.buffer, BufferRegion(part.source.buffer, ranges(part.source.region)))
+
+
+def in_order(root: Stmt) -> Iterator[Stmt]:
+    """Give a statement and those in it, each before those inside it, in the order of their ops."""
+    stack = [root]
+    while stack:
+        stmt = stack.pop()
+        yield stmt
+        match stmt:
+            case BlockRealize():
+                inner = [stmt.block]
+            case Block():
+                inner = [part for part in (stmt.init, stmt.body) if part is not None]
+            case _:
+                inner = list(stmts_in(stmt))
+        stack += reversed(inner)
+
+
+def allocated(stmt: Stmt) -> list[Buffer]:
+    """Return the buffers that a statement alone makes, without those in it."""
+    match stmt:
+        case Allocate() | AllocateConst():
+            return [stmt.buffer]
+        case Block():
+            return list(stmt.alloc_buffers)
+        case _:
+            return []

@@ -21,6 +21,7 @@ from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import fail
 from .blocks import Block as BlockStmt
 from .blocks import BlockRealize, IterVar, MatchBufferRegion
+from .declared_regions import check_regions
 from .expr import Call, Expr, Extent, Joint, Var, convert
 from .extents import Sizes, SymbolSizes, extent_value
 from .locations import here
@@ -37,6 +38,7 @@ from .statements import (
     Evaluate,
     ExternCall,
     For,
+    ForKind,
     IfThenElse,
     LetStmt,
     SeqStmt,
@@ -64,6 +66,8 @@ class _Body:
         self.limits: list[Range] = []
         self.indices: list[SSAValue] = []
         self.values: dict[Var, SSAValue] = {}
+        self.parallel = 0
+        """The number of parallel loops around."""
 
     def declare(self, buffer: Buffer, value: SSAValue) -> None:
         self.tensors[buffer.tensor] = self.handles[buffer.data] = value
@@ -168,9 +172,12 @@ class _Body:
         self.declare(buffer, value)
 
     def _allocate(self, buffer: Buffer, annotations: Mapping[str, Any]) -> None:
-        alloc = tir.AllocOp(self._type(buffer))
+        is_own = buffer.scope() == "global" and self.parallel > 0
+        # Each iteration of a parallel loop has its own.
+        kept = Buffer(buffer.shape, buffer.dtype, buffer.name, "local") if is_own else buffer
+        alloc = tir.AllocOp(self._type(kept))
         alloc.attributes.update(attributes_of(annotations))
-        if buffer.scope() == "global":
+        if kept.scope() == "global":
             # Where they all are, at the top.
             alloc.location = self.builder.location
             first = next((op for op in self.block.ops if not isinstance(op, tir.AllocOp)), None)
@@ -214,6 +221,7 @@ class _Body:
         if start is None or extent is None:
             fail(f"tir.For: expected bounds of numbers, sizes and loop variables, got {stmt.min} and {stmt.extent}")
         count, name = self._count(emitter, stmt.extent), stmt.loop_var.name
+        is_parallel = ForKind(stmt.kind) is ForKind.PARALLEL
         loop = self.builder.add(
             tir.ForOp.make(count, KINDS[int(stmt.kind)], name if SSAValue.is_valid_name(name) else None)
         )
@@ -222,6 +230,7 @@ class _Body:
         self.indices.append(loop.var)
         self.limits.append((0, count - 1))
         self.loops[stmt.loop_var] = AffineDimExpr(position) + start
+        self.parallel += is_parallel
         with self.builder.at(loop.block):
             if extent.used_dims():
                 # As many rounds as the widest loop has, and a condition inside.
@@ -230,6 +239,7 @@ class _Body:
                 self.inside(branch.block, stmt.body)
             else:
                 self.stmt(stmt.body)
+        self.parallel -= is_parallel
         del self.loops[stmt.loop_var]
         self.indices.pop()
         self.limits.pop()
@@ -259,6 +269,7 @@ class _Body:
             if block.init is not None:
                 self.inside(self.builder.add(InitOp.make()).block, block.init)
             self.stmt(block.body)
+            check_regions(block, made, self.tensors, self.emitter().affine, self.indices)
         del self.indices[position:], self.limits[position:]
         for var in block.iter_vars:
             del self.loops[var.var]
@@ -325,7 +336,7 @@ def emit(
         buffer.check_packed("tir.PrimFunc")
     types = [buffer_type(buffer, values) for buffer in buffers]
     if outputs is None:
-        stored = _stored(body)
+        stored = _stored(body, buffers)
         written = [buffer in stored for buffer in buffers]
         outputs = sum(written)
         if not all(written[len(written) - outputs :]):
@@ -351,7 +362,7 @@ def filled(
     inputs, places = ins
     first = [inputs[places.index(place)] for place in sorted(set(places))]
     block = Block(arg_types=[buffer_type(buffer, sizes) for buffer in (*first, *outs)])
-    stored = _stored(body)
+    stored = _stored(body, (*first, *outs))
     if written := [buffer.name for buffer in inputs if buffer in stored]:
         fail(f"te.extern '{name}': expected statements that read their inputs, got stores to {', '.join(written)}")
     count = len(first)
@@ -368,9 +379,11 @@ def buffer_type(buffer: Buffer, sizes: Sizes) -> tir.BufferType:
     return tir.BufferType.of(extents, DTYPES[buffer.dtype], buffer.scope())
 
 
-def _stored(body: Stmt) -> set[Buffer]:
+def _stored(body: Stmt, parameters: Iterable[Buffer]) -> set[Buffer]:
     """The buffers that statements write, through views of them, too."""
     buffers: set[Buffer] = set()
+    owners = {buffer.data: buffer for buffer in parameters}
+    handles: list[Var] = []
     sources: dict[Buffer, Buffer] = {}
     stack = [body]
     while stack:
@@ -380,13 +393,18 @@ def _stored(body: Stmt) -> set[Buffer]:
                 buffers.add(stmt.buffer)
             case Evaluate(value=ExternCall() as call):
                 buffers.update(argument for argument in call.arguments if isinstance(argument, Buffer))
+            case Evaluate(value=Joint(op=tir.StoreOp() | tir.MaskedStoreOp()) as vector):
+                handles += [part for part in vector.parts if isinstance(part, Var) and part.dtype == "handle"]
             case DeclBuffer():
                 sources[stmt.buffer] = stmt.source
+                owners[stmt.buffer.data] = stmt.buffer
             case BlockStmt():
                 sources.update((view.buffer, view.source.buffer) for view in stmt.match_buffers)
+                owners.update((view.buffer.data, view.buffer) for view in stmt.match_buffers)
             case _:
                 pass
         stack += stmts_in(stmt)
+    buffers.update(owners[handle] for handle in handles if handle in owners)
     viewed = [buffer for buffer in buffers if buffer in sources]
     for buffer in viewed:
         source: Buffer | None = buffer

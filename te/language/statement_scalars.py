@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.affine import Range, bounds
+from ...dialects.affine import Range, bounds, simplify
 from ...dialects.sizes.kernel import affine_map, at_least
 from ...provenance.builder import LocatedBuilder
 from .expr import Binary, Cast, Expr, Joint, Read, Select, Var
@@ -88,12 +88,11 @@ class StatementEmitter(VectorEmitter):
         outside: list[AffineExpr] = []
         if len(numbers) == 1:
             sides = inside(affine_map(len(self.indices), tuple(point)), self.tensors[tensor_of(read)])
-            known = {str(guard.simplify(len(self.indices), 0)) for guard in guards}
+            known = {str(simplify(guard, self._limits)) for guard in guards}
             outside = [
                 side
                 for side in sides
-                if not at_least(bounds(side, self._limits)[0], 0)
-                and str(side.simplify(len(self.indices), 0)) not in known
+                if not at_least(bounds(side, self._limits)[0], 0) and str(simplify(side, self._limits)) not in known
             ]
         with self.builder.located(read.location or self.builder.location):
             return self.load(read, point, [*guards, *outside], numbers, stride)

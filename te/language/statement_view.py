@@ -113,7 +113,7 @@ def view(op: tir.PrimFuncOp, tensors: Sequence[Tensor] = ()) -> tuple[list[Buffe
     tensors: those whose elements the arguments are; accesses are of them then, not of buffers. Raises ScheduleError for
     an op that no statement stands for.
     """
-    viewer = _Viewer(op)
+    viewer = Viewer(op)
     buffers = [viewer.declared(argument, f"p{number}") for number, argument in enumerate(op.block.args)]
     for buffer, tensor in zip(buffers, tensors, strict=False):
         buffer.tensor = tensor
@@ -121,7 +121,7 @@ def view(op: tir.PrimFuncOp, tensors: Sequence[Tensor] = ()) -> tuple[list[Buffe
         return buffers, viewer.block(op.block)
 
 
-class _Viewer:
+class Viewer:
     """The expressions of the values of a function, as far as they exist."""
 
     def __init__(self, func: tir.PrimFuncOp):
@@ -180,7 +180,7 @@ class _Viewer:
                 return partial(AllocateConst, self.declared(op.result, "const"), op.value)
             case tir.DeclBufferOp():
                 points = self._points(op.map.data.results, op.indices)
-                steps = None if op.steps is None else list(map(self._size, op.steps))
+                steps = None if op.steps is None else list(map(self.size, op.steps))
                 return partial(DeclBuffer, self.declared(op.result, "view"), self.buffers[op.buffer], points, steps)
             case _ if op.regions:
                 fail(
@@ -194,13 +194,13 @@ class _Viewer:
     def _loop(self, op: tir.ForOp) -> Stmt:
         var = self.values[op.var] = Var(op.var.name_hint or "i", INT)
         kind = KINDS.index(op.kind.data)
-        return For(var, 0, self._size(op.trip_count), kind, self.block(op.block), annotations=notes_of(op))
+        return For(var, 0, self.size(op.trip_count), kind, self.block(op.block), annotations=notes_of(op))
 
     def _block(self, op: BlockOp) -> Stmt:
         points = self._points(op.map.data.results, op.indices)
         holds = [self._holds(guard.results, op.indices) for guard in op.guards if guard.results]
         variables = [
-            IterVar(Range(0, self._size(extent)), Var(argument.name_hint or f"v{number}", INT), ITER_TYPES[kind.data])
+            IterVar(Range(0, self.size(extent)), Var(argument.name_hint or f"v{number}", INT), ITER_TYPES[kind.data])
             for number, (argument, kind, extent) in enumerate(zip(op.block.args, op.kinds, op.domain, strict=True))
         ]
         self.values.update(zip(op.block.args, (variable.var for variable in variables), strict=True))
@@ -219,7 +219,7 @@ class _Viewer:
     def declared(self, value: SSAValue, otherwise: str) -> Buffer:
         """The buffer that a value is."""
         type_ = tir.buffer_of(value)
-        shape = [self._size(extent) for extent in type_.get_shape()]
+        shape = [self.size(extent) for extent in type_.get_shape()]
         with located(value.location if isinstance(value, BlockArgument) else cast(Operation, value.owner).location):
             buffer = Buffer(shape, dtype_name(type_.element_type), value.name_hint or otherwise, scope=type_.scope.data)
         self.buffers[value] = buffer
@@ -237,7 +237,7 @@ class _Viewer:
             case arith.ConstantOp():
                 return number_of(op.value, dtype)
             case tir.IndexOp():
-                return self._affine(op.map.data.results[0], op.indices)
+                return self.affine(op.map.data.results[0], op.indices)
             case tir.LoadOp() if not self._is_word(op.buffer, op.result):
                 return self._load(op)
             case arith.IndexCastOp():
@@ -339,9 +339,9 @@ class _Viewer:
     # Indices and sizes
 
     def _points(self, results: Iterable[AffineExpr], operands: Sequence[SSAValue]) -> list[Expr]:
-        return [self._affine(result, operands) for result in results]
+        return [self.affine(result, operands) for result in results]
 
-    def _affine(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Expr:
+    def affine(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Expr:
         """An affine expression of index values; a sum with a minus where a factor is negative."""
         match expr:
             case AffineConstantExpr(value):
@@ -351,19 +351,19 @@ class _Viewer:
             case AffineSymExpr(position):
                 return self.sizes[position]
             case AffineBinaryOpExpr(kind, lhs, rhs):
-                a = self._affine(lhs, operands)
+                a = self.affine(lhs, operands)
                 if kind is AffineBinaryOpKind.Add:
                     for one, other in ((rhs, a), (lhs, None)):
                         factor, rest = _factor(one)
                         if factor < 0:
-                            kept = self._affine(rhs, operands) if other is None else other
-                            return binary("sub", kept, binary("mul", self._affine(rest, operands), -factor))
-                return binary(AFFINE[kind], a, self._affine(rhs, operands))
+                            kept = self.affine(rhs, operands) if other is None else other
+                            return binary("sub", kept, binary("mul", self.affine(rest, operands), -factor))
+                return binary(AFFINE[kind], a, self.affine(rhs, operands))
             case _:
                 fail(f"tir: expected an affine index, got {expr}")
 
-    def _size(self, size: Size) -> Any:
-        return size if isinstance(size, int) else self._affine(lifted(size), ())
+    def size(self, size: Size) -> Any:
+        return size if isinstance(size, int) else self.affine(lifted(size), ())
 
     def _holds(self, guards: Sequence[AffineExpr], operands: Sequence[SSAValue]) -> Expr:
         """The condition that all guards are at least 0."""

@@ -21,6 +21,7 @@ from whence.script import from_source
 from whence.script import ir as I
 from whence.script import tir as T
 from whence.support.errors import FrontendError, TextError
+from whence.tir.function import PrimFunc
 
 RNG = np.random.default_rng(42)
 N = 16
@@ -295,3 +296,26 @@ def f(A: T.Buffer((2, 6), "float32"), B: T.Buffer((3, 4), "float32")):
         from_source(text.replace("view(3, 4)", "view(3, 5)"))
     with pytest.raises(TextError, match=r"<text>:4:12: expected the extents of a view of A"):
         from_source(text.replace("view(3, 4)", 'view("int32")').replace('"int32"', "-1"))
+
+
+def test_annotations_hold_lists_of_lists_and_of_several_kinds() -> None:
+    text = MATMUL.replace('"note": [1, 2]', '"note": [1, 2], "align": [[0, 1, 8, 4]], "mixed": ["a", 1, 2.5]')
+    func = from_source(text)
+    assert "'align': [[0, 1, 8, 4]], 'mixed': ['a', 1, 2.5]" in func.script()
+    again = PrimFunc.of(func.op.clone())
+    assert "'align': [[0, 1, 8, 4]], 'mixed': ['a', 1, 2.5]" in again.script()
+    assert reread(func).script() == func.script()
+
+
+def test_conversions_of_lanes_print_the_same_again() -> None:
+    text = """
+@T.prim_func
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    wide = T.Cast("int64x16", T.Ramp(3, 1, 16))
+    few = T.Cast("uint64x16", wide) < T.Cast("uint64x16", T.Broadcast(T.int64(9), 16))
+    B[T.Ramp(0, 1, 16)] = T.Select(few, A[T.Ramp(0, 1, 16)], T.Broadcast(T.float32(0), 16))
+"""
+    func = from_source(text)
+    a = integers(16)
+    assert (np.asarray(build_prim_func(func.op)(a)) == np.where(np.arange(16) + 3 < 9, a, 0)).all()
+    assert reread(func).script() == func.script()

@@ -56,6 +56,8 @@ def test_a_block_is_printed() -> None:
         "v = T.axis.spatial(n, o * 4 + i)",
         "r = T.axis.reduce(16, k)",
         "T.where(o * 4 + i < n)",
+        "T.reads(a[v, r])",
+        "T.writes(s[v])",
         "with T.init():",
         "s[v] = T.float32(0)",
         "s[v] = s[v] + a[v, r]",

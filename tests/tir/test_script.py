@@ -74,7 +74,7 @@ def test_open_sizes_are_found_by_the_shapes() -> None:
     text = whence.script.text(whence.lower(te.create_schedule(B.op), [A, B], simple_mode=True)["main"])
     assert "def main(A_handle: T.handle, B_handle: T.handle):" in text
     assert "    n = T.int32()\n    A = T.match_buffer(A_handle, (n, 4), 'float32')\n" in text
-    assert "for i in range(n):" in text
+    assert "for i, j in T.grid(n, 4):" in text
     assert "B[i, j] = A[n - 1 - i, j]" in text
 
 
@@ -109,7 +109,7 @@ def test_names_are_python_and_single() -> None:
     text = tir.PrimFunc([x, again], body).script()
     ast.parse(text)
     assert "def main(for_1: T.Buffer((8,), 'float32'), x_1: T.Buffer((8,), 'float32')):" in text
-    assert "for x_1_1 in range(8):\n        for T_1 in range(2):" in text
+    assert "for x_1_1, T_1 in T.grid(8, 2):" in text
 
 
 def test_what_tvmscript_cannot_say_is_refused_with_its_place() -> None:
@@ -165,3 +165,30 @@ def test_masked_lanes_of_numbers_without_sign() -> None:
     a = np.arange(200, 260).astype("uint8")
     for func in (kernel, whence.script.from_source(script)):
         np.testing.assert_array_equal(build_prim_func(func.op)(a), a + np.uint8(7))
+
+
+def test_exact_texts_keep_products_and_sums_apart() -> None:
+    """TVM's compiler joins them, which rounds once; the fences of LLVM's that prevent it mean nothing here."""
+    A, B = (te.placeholder((32,), name=name) for name in "AB")
+    C = te.compute((32,), lambda i: A[i] * 0.3 + B[i], name="C")
+    s = te.create_schedule(C.op)
+    s[C].vectorize(s[C].split(C.op.axis[0], factor=8)[1])
+    kernel = whence.lower(s, [A, B, C])["main"]
+    text = kernel.script(exact=True)
+    assert "T.call_llvm_pure_intrin('float32x8', 'llvm.arithmetic.fence'," in text
+    assert "fence" not in kernel.script()
+    assert whence.script.from_source(text).script() == whence.script.from_source(kernel.script()).script()
+
+
+def test_loops_that_depend_on_one_another_are_no_grid() -> None:
+    text = """
+@T.prim_func
+def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    for i, j in T.grid(8, 2):
+        for k in range(i + 1):
+            for l, m in T.grid(2, 2):
+                B[i, k] = A[k, j * 4 + l * 2 + m]
+"""
+    printed = whence.script.from_source(text).script()
+    assert "for i, j in T.grid(8, 2):\n        for k, l, m in T.grid(i + 1, 2, 2):" in printed
+    assert whence.script.from_source(printed).script() == printed

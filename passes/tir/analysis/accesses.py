@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects.arith import MaxSIOp, MinSIOp
 from xdsl.dialects.builtin import i8, i32
@@ -59,9 +59,13 @@ class Touch:
 
 
 class Nest:
-    """The accesses inside an op or ops, and what is known of the variables that they use."""
+    """The accesses inside an op or ops, and what is known of the variables that they use.
 
-    def __init__(self, *roots: Operation) -> None:
+    within: a block around them, whose variables have any value; what is around it is left out.
+    """
+
+    def __init__(self, *roots: Operation, within: BlockOp | None = None) -> None:
+        self.within = within
         self.ranges: dict[Variable, Range] = {}
         self.data: set[Variable] = set()
         self.touches = [touch for root in roots for op in root.walk() for touch in self._touches(op)]
@@ -130,11 +134,16 @@ class _Place:
         parent = owner.parent_op() if isinstance(value, BlockArgument) else None
         if isinstance(parent, ForOp):
             self.nest.ranges[value] = parent.bounds
+        elif isinstance(parent, BlockOp) and self._is_around(parent):
+            self.nest.ranges[value] = 0, parent.domain[cast(BlockArgument, value).index] - 1
         elif isinstance(parent, BlockOp) and isinstance(value, BlockArgument):
             return self._mapped(parent.indices, (parent.map.data.results[value.index],))[0]
         else:
             self.nest.data.add(value)
         return self.dim(value)
+
+    def _is_around(self, block: BlockOp) -> bool:
+        return self.nest.within is not None and block.is_ancestor(self.nest.within)
 
     def _mapped(self, indices: Sequence[SSAValue], exprs: Sequence[AffineExpr]) -> tuple[AffineExpr, ...]:
         operands = operands_of(indices)
@@ -153,7 +162,7 @@ class _Place:
     def surrounded(self, op: Operation) -> bool:
         """Add the conditions of all that is around an op; return False if it never runs."""
         around = [op]
-        while (parent := around[-1].parent_op()) is not None and not isinstance(parent, PrimFuncOp):
+        while (parent := around[-1].parent_op()) not in (None, self.nest.within) and not isinstance(parent, PrimFuncOp):
             around.append(parent)
         around.reverse()
         for parent, inner in pairwise(around):

@@ -24,14 +24,15 @@ _MODULES = {"tir": "tir", "tirx": "tir", "ir": "ir"}
 
 
 @door()
-def text(func: PrimFunc | PrimFuncOp | str, version: str = "0.27") -> str:
+def text(func: PrimFunc | PrimFuncOp | str, version: str = "0.27", *, exact: bool = False) -> str:
     """Return a kernel, an op of tir or the text of one, as TVMScript.
 
-    version: whose spelling, "0.27" or "0.14". Raises ScheduleError for what TVMScript cannot say, with its location.
+    version: whose spelling, "0.27" or "0.14". exact: as for `PrimFunc.script`. Raises ScheduleError for what TVMScript
+    cannot say, with its location.
     """
     if isinstance(func, str):
         func = parsed_prim_func(func)
-    return (PrimFunc.of(func) if isinstance(func, PrimFuncOp) else func).script(version)
+    return (PrimFunc.of(func) if isinstance(func, PrimFuncOp) else func).script(version, exact=exact)
 
 
 def __getattr__(name: str) -> Any:

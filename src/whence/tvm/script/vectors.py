@@ -158,6 +158,9 @@ def intrinsic(dtype: str, name: str, operands: Sequence[Expr]) -> Expr:
     short = name.removeprefix("llvm.")
     if short.startswith("vector.reduce."):
         return _reduced(dtype, short.removeprefix("vector.reduce."), operands)
+    if short == "arithmetic.fence" and len(operands) == 1:
+        # Products and sums are not joined here.
+        return operands[0]
     if short == "fma" and lanes_of(dtype) == 1:
         return Joint(dtype, "fma", tuple(operands))
     if short in ("maximum", "minimum") and lanes_of(dtype) == 1:

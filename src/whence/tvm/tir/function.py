@@ -17,6 +17,7 @@ from whence.te.language.locations import here, located
 from whence.te.language.statement_ops import attributes_of, emit
 from whence.te.language.statement_view import notes_of, view
 from whence.te.language.statements import Buffer, Stmt
+from whence.tir.block_regions import block_regions
 from whence.tir.script_text import VERSIONS, function_text
 
 _SYMBOL = "global_symbol"
@@ -158,16 +159,18 @@ class PrimFunc:
         """Return an attribute; None for a missing one."""
         return self.attrs.get(key)
 
-    def script(self, version: str = VERSIONS[0]) -> str:
+    def script(self, version: str = VERSIONS[0], *, exact: bool = False) -> str:
         """The function as TVMScript, in the spelling of TVM 0.27 or 0.14.
 
+        exact: keep the compiler of TVM from joining products with sums, which rounds once in place of twice.
         Raises ScheduleError for what that cannot say, with its location.
         """
         like = self.op
         attrs = {"tir.noalias": True, "num_outputs": like.outputs.value.data, **self.attrs}
         name = str(attrs.pop(_SYMBOL, "main"))
         shown = {key: value for key, value in attrs.items() if isinstance(value, bool | int | float | str)}
-        return function_text(name, self.buffers, like.size_names, self.body, shown, version)
+        regions = block_regions(like, self.buffers, self.body)
+        return function_text(name, self.buffers, like.size_names, self.body, shown, version, exact, regions)
 
     def show(self, version: str = VERSIONS[0]) -> None:
         """Print the function as TVMScript."""

@@ -13,6 +13,8 @@ from whence.te.language.blocks import Block, BufferRegion, IterVar, MatchBufferR
 from whence.te.language.expr import Const, Expr, Extent, Range, Var
 from whence.te.language.statements import Buffer
 
+Regions = tuple[Sequence[BufferRegion], Sequence[BufferRegion]]
+"""What a block reads, and what it writes."""
 LETTERS = {"spatial": "S", "reduce": "R"}
 """The letters of `T.axis.remap`."""
 
@@ -48,11 +50,15 @@ def axes(block: Block, values: Sequence[Expr], loops: Mapping[int, Extent], name
                 yield f"{head} = T.axis.{var.kind}({_domain(var.dom, names)}, {text})"
 
 
-def regions(block: Block, names: Names) -> Iterator[str]:
-    """Give the lines of what the block says that it accesses, and of its notes."""
-    for word, boxes in (("reads", block.reads), ("writes", block.writes)):
+def regions(block: Block, computed: Regions | None, names: Names) -> Iterator[str]:
+    """Give the lines of what the block says that it accesses, or else of what it does; hulls are named."""
+    reads, writes = computed or (None, None)
+    for word, declared, accessed in (("reads", block.reads, reads), ("writes", block.writes, writes)):
+        boxes = accessed if declared is None else declared
         if boxes is not None:
-            yield f"T.{word}({', '.join(_region(box, names) for box in boxes)})"
+            hulls = [names.buffer(box.buffer) for box in boxes if not box.exact]
+            note = f"  # at most, of {', '.join(hulls)}" if hulls else ""
+            yield f"T.{word}({', '.join(_region(box, names) for box in boxes)}){note}"
 
 
 def notes(block: Block) -> dict[str, Any]:
@@ -98,4 +104,4 @@ def _is_zero(value: Extent) -> bool:
 
 def _plain(value: Any) -> Any:
     value = to_python(value) if isinstance(value, Attribute) else value
-    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+    return [_plain(part) for part in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value

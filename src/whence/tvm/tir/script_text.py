@@ -13,6 +13,8 @@ from itertools import product
 from textwrap import indent
 from typing import Any, cast
 
+from xdsl.dialects import arith
+
 from whence.dialects.sizes import SizeExpr
 from whence.support.dtypes import BOOL, fail, is_float
 from whence.te.language.blocks import Block, BlockRealize
@@ -41,7 +43,6 @@ from whence.te.language.statements import (
     DeclBuffer,
     Evaluate,
     For,
-    ForKind,
     IfThenElse,
     LetStmt,
     SeqStmt,
@@ -50,13 +51,13 @@ from whence.te.language.statements import (
 )
 from whence.te.language.text import ATOM, spell
 from whence.te.language.walks import children, operands_first
-from whence.tir.script_blocks import axes, matched, notes, regions
+from whence.tir.script_blocks import Regions, axes, matched, notes, regions
+from whence.tir.script_loops import grid, head_of, starts_at_zero
 from whence.tir.script_vectors import Operand, Spelling, elements_of, exactly, spelled, stored
 
 VERSIONS = ("0.27", "0.14")
 _HEADS = {"0.27": ("tirx", "@T.prim_func(s_tir=True)"), "0.14": ("tir", "@T.prim_func")}
 _BLOCKS = {"0.27": "sblock", "0.14": "block"}
-_LOOPS = {ForKind.PARALLEL: "parallel", ForKind.VECTORIZED: "vectorized", ForKind.UNROLLED: "unroll"}
 _TAKEN = frozenset(
     "T I R False None True and as assert break class continue def del elif else except finally for from "
     "global if import in is lambda nonlocal not or pass raise return try while with yield".split()
@@ -73,15 +74,18 @@ def function_text(
     body: Stmt,
     attrs: Mapping[str, Any],
     version: str = VERSIONS[0],
+    exact: bool = False,
+    regions: Mapping[int, Regions] | None = None,
 ) -> str:
     """Return the text of a function of statements.
 
+    exact: keep the compiler of TVM from joining products with sums. regions: what blocks access, by their ids.
     sizes: the names of its sizes in the order of a call. Raises ScheduleError for another version, and for an op
     without a spelling, with its location.
     """
     if version not in VERSIONS:
         fail(f"script: expected a version among {', '.join(VERSIONS)}, got {version!r}")
-    return Printer(version).function(name, buffers, sizes, body, attrs)
+    return Printer(version, exact, regions).function(name, buffers, sizes, body, attrs)
 
 
 def class_text(functions: Sequence[str]) -> str:
@@ -102,8 +106,10 @@ def statement_text(stmt: Stmt) -> str:
 class Printer:
     """The lines so far, and the names of what they name."""
 
-    def __init__(self, version: str):
+    def __init__(self, version: str, exact: bool = False, regions: Mapping[int, Regions] | None = None):
         self.version = version
+        self.exact = exact
+        self.regions = regions or {}
         self.lines: list[str] = []
         self.depth = 0
         self.names: dict[int, str] = {}
@@ -279,15 +285,11 @@ class Printer:
                 fail(f"script: expected a statement of tir, got {type(stmt).__name__}")
 
     def _loop(self, stmt: For) -> None:
-        extent, start = self.expr(stmt.extent), self.expr(stmt.min)
-        notes = {key: value for key, value in stmt.annotations.items() if isinstance(value, int | str)}
-        kind = _LOOPS.get(ForKind(stmt.kind), "serial")
-        ends = extent if start == "0" else f"{start}, {self.expr(stmt.min + stmt.extent)}"
-        last = f", annotations={notes!r}" if notes else ""
-        head = f"range({ends})" if kind == "serial" and not notes else f"T.{kind}({ends}{last})"
-        if start == "0":
-            self.loops[id(stmt.loop_var)] = stmt.extent
-        self._indented(f"for {self.name(stmt.loop_var, stmt.loop_var.name)} in {head}:", stmt.body)
+        nest = grid(stmt)
+        names = ", ".join(self.name(loop.loop_var, loop.loop_var.name) for loop in nest)
+        head = f"T.grid({', '.join(self.expr(loop.extent) for loop in nest)})" if nest[1:] else head_of(stmt, self)
+        self.loops |= {id(loop.loop_var): loop.extent for loop in nest if starts_at_zero(loop)}
+        self._indented(f"for {names} in {head}:", nest[-1].body)
 
     def _block(self, block: Block, values: Sequence[Expr], predicate: Expr | None) -> None:
         word = _BLOCKS[self.version]
@@ -297,7 +299,7 @@ class Printer:
             self.line(text)
         if predicate is not None:
             self.line(f"T.where({self.expr(predicate)})")
-        for text in regions(block, self):
+        for text in regions(block, self.regions.get(id(block)), self):
             self.line(text)
         if block.annotations:
             self.line(f"T.{word}_attr({notes(block)!r})")
@@ -368,6 +370,8 @@ class Printer:
         texts: dict[int, Spelling] = {}
         for node in operands_first([root], texts, self._operands):
             texts[id(node)] = self._spelled(node, texts)
+            if self.exact and _is_product(node):
+                texts[id(node)] = exactly("arithmetic.fence", node.dtype, [texts[id(node)]])
             if id(node) in shared and node is not root:
                 name = self.named[id(node)] = self.named_value(node.dtype, texts[id(node)][0])
                 texts[id(node)] = (name, ATOM)
@@ -451,6 +455,17 @@ class Printer:
         if id(buffer) not in self.flat:
             self.flat[id(buffer)] = self.fresh(f"{self.buffer(buffer)}_flat")
         return self.flat[id(buffer)]
+
+
+def _is_product(node: Expr) -> bool:
+    """Return whether a value is a product of floats, which TVM's compiler joins with a sum."""
+    match node:
+        case Binary(op="mul"):
+            return is_float(node.dtype)
+        case Joint(op=arith.MulfOp()):
+            return True
+        case _:
+            return False
 
 
 def _sizes(buffers: Iterable[Buffer]) -> dict[str, Var]:
