@@ -1,4 +1,4 @@
-"""What a block says that it reads and writes, compared with what its statements do."""
+"""The regions that a block is said to read and write, compared with those that its statements do."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from whence.te.language.expr import Const, Expr, Extent, Range, Var
 from whence.te.language.statements import Buffer
 
 Regions = tuple[Sequence[BufferRegion], Sequence[BufferRegion]]
-"""What a block reads, and what it writes."""
+"""The regions that a block reads, and those that it writes."""
 LETTERS = {"spatial": "S", "reduce": "R"}
 """The letters of `T.axis.remap`."""
 
