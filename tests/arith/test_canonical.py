@@ -10,14 +10,14 @@ from index_values import value
 
 from whence import arith, te, tir
 from whence.support.errors import FrontendError
-from whence.te.language.expr import Binary, Compare, Expr, Select
+from whence.te.language.expr import Binary, Compare, Expr, Select, Var
 
 RANGES = {te.var("x"): (-5, 6), te.var("y"): (0, 12), te.var("z"): (0, 5)}
 X, Y, Z = RANGES
 DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
 
 
-def analyzer(ranges: dict[te.Var, tuple[int, int]] | None = None) -> arith.Analyzer:
+def analyzer(ranges: dict[Var, tuple[int, int]] | None = None) -> arith.Analyzer:
     made = arith.Analyzer()
     for var, (low, high) in (RANGES if ranges is None else ranges).items():
         made.update(var, arith.ConstIntBound(low, high))
@@ -41,6 +41,7 @@ def analyzer(ranges: dict[te.Var, tuple[int, int]] | None = None) -> arith.Analy
         (te.truncdiv(18 + 12 * X, 12), "T.Div(x * 12 + 18, 12)"),
         ((X * Y * 6 * X) % (X * Z * 4), "y * x * 3 % (z * 2) * (x * 2)"),
         ((X * Y * 6) // (Y * 3), "x * 2"),
+        (X + (Y * 0 - 11) // 4 + te.truncmod(Y * 0 - 11, 4), "x - 6"),
         (X - 3 < 2, "x < 5"),
         (X * 6 + Z < 12, "x < 2"),
         (7 - X <= Y, "7 <= y + x"),

@@ -8,7 +8,8 @@ from typing import Any
 
 from index_values import value
 
-from whence import arith, te
+from whence import arith, te, tir
+from whence.arith.regions import domain_touched
 from whence.te.language.expr import Expr
 
 X, Y, N = te.var("x"), te.var("y"), te.size_var("n")
@@ -106,3 +107,18 @@ def test_regions_are_reached_as_it_is_said() -> None:
         exact += 1
     assert exact > 80
     assert gaps > 80
+
+
+def test_the_touched_domain_of_a_buffer_is_the_hull_of_its_accesses():
+    n, i, j = te.var("n"), te.var("i"), te.var("j")
+    A, B = (tir.decl_buffer((20, n), name=name) for name in "AB")
+    store = tir.BufferStore(A, B[19 - i, j] + A[i - 1, j * 2 + 1], [i, j])
+    loops = tir.For(i, 2, 10, 0, tir.For(j, 0, n, 0, store))
+    touched = [
+        [(str(one.min), str(one.extent)) for one in domain_touched(loops, buffer, *which)]
+        for buffer, which in itertools.product((A, B), ((True, False), (False, True), (True, True)))
+    ]
+    reads, writes, both = [("1", "10"), ("1", "n * 2 - 1")], [("2", "10"), ("0", "n")], ("1", "11")
+    assert touched[:2] == [reads, writes]
+    assert touched[2][0] == both
+    assert touched[3:] == [[("8", "10"), ("0", "n")], [], [("8", "10"), ("0", "n")]]

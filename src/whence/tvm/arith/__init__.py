@@ -33,6 +33,9 @@ from whence.arith.int_set import EvalSet as EvalSet
 from whence.arith.int_set import IntervalSet as IntervalSet
 from whence.arith.int_set import IntSet as IntSet
 from whence.arith.int_set import union_lower_bound as union_lower_bound
+from whence.arith.int_solver import IntConstraints as IntConstraints
+from whence.arith.int_solver import IntConstraintsTransform as IntConstraintsTransform
+from whence.arith.int_solver import solve_linear_equations as solve_linear_equations
 from whence.arith.iter_affine import detect_iter_map as detect_iter_map
 from whence.arith.iter_affine import iter_map_simplify as iter_map_simplify
 from whence.arith.iter_affine import normalize_to_iter_sum as normalize_to_iter_sum

@@ -1,5 +1,6 @@
 """Functions that TVM has in its registry alone."""
 
 from whence.arith.narrow import narrow_predicate_expression as NarrowPredicateExpression
+from whence.arith.regions import domain_touched as DomainTouched
 
-__all__ = ["NarrowPredicateExpression"]
+__all__ = ["DomainTouched", "NarrowPredicateExpression"]

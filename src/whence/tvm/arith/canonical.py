@@ -111,6 +111,9 @@ class Canonical(Rewriter):
             return _product(self._written(a, dtype), self._written(b, dtype))
         mode = _FLOOR if op in _FLOOR else _TRUNC
         is_rest = op in ("floormod", "truncmod")
+        if first is not None and second:
+            quotient = first // second if mode is _FLOOR else truncated(first, second)
+            return Sum((), first - quotient * second if is_rest else quotient)
         if second is not None and second > 0:
             if second == 1:
                 return Sum((), 0) if is_rest else a
