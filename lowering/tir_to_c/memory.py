@@ -105,15 +105,15 @@ class _Place:
         if not count:
             return self.lane()
         vector = self.ctx.vector(self.value)
-        if self.op.step == 1:
+        if self.op.step == (4 if self.words else 1):
             return self._mask(self.whole()) if self.value.is_bool else self.whole()
         if self.op.step == 0:
-            return f"{vector}_of({'-' if self.value.is_bool else ''}{self.at()})"
+            return f"{vector}_of({'-' if self.value.is_bool else ''}{self.lane()})"
         if self.op.step == 2 and count > 2 and not self.value.is_bool and not self.words:
             halves = f"{self.whole()}, {_moved(self.whole(), count - 1)}"
             return f"__builtin_shufflevector({halves}, {', '.join(map(str, every_other(count)))})"
         sign = "-" if self.value.is_bool else ""
-        return f"({vector}){{{', '.join(sign + self.at(str(lane)) for lane in range(count))}}}"
+        return f"({vector}){{{', '.join(sign + self.lane(str(lane)) for lane in range(count))}}}"
 
     def _mask(self, bytes_: str) -> str:
         return f"__builtin_convertvector({bytes_} != 0, {self.ctx.vector(self.value)})"

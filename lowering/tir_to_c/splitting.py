@@ -38,7 +38,7 @@ from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ...provenance.walk import walk
 from ..tir_to_llvm.types import lanes, vector_type
 from .math_ops import MATH
-from .types import I8, I32, c_type
+from .types import c_type
 
 _ACCESSES = (LoadOp, StoreOp, MaskedLoadOp, MaskedStoreOp)
 _BY_LANE = (
@@ -163,7 +163,7 @@ class _Splitter:
             properties = _moved(op, number * length, length, count)
             piece = self._like(op, operands, types, properties)
             for result, part in zip(op.results, piece.results, strict=True):
-                pieces[result].append(cast("SSAValue", part))
+                pieces[result].append(part)
         self._parts |= pieces
         self._replaced.append(op)
 
@@ -173,7 +173,7 @@ class _Splitter:
         parts = self._parts.get(op.vector) or self._pieces(op.vector, self._length(op, op.vector), op)
         while len(parts) > 1:
             half, before = len(parts) // 2, parts
-            parts = []
+            parts = list[SSAValue]()
             for first, second in zip(before[:half], before[half:], strict=True):
                 joined = join(first, second)
                 joined.location = op.location
@@ -225,11 +225,8 @@ def _shuffled(first: SSAValue, second: SSAValue, places: Sequence[int], before: 
 def _is_by_lane(op: Operation) -> bool:
     """Return whether each lane of the results depends on the same lane of the operands only."""
     if isinstance(op, _ACCESSES):
-        type_ = buffer_of(op.buffer)
-        value = op.value if isinstance(op, StoreOp | MaskedStoreOp) else op.results[0]
-        stored, wide = c_type(op, type_.element_type), c_type(op, value.type)
-        words = stored.bits == I8.bits and wide.bits == I32.bits and not wide.is_bool
-        return not words and bool(type_.strides) and type_.strides[-1] == 1
+        strides = buffer_of(op.buffer).strides
+        return bool(strides) and strides[-1] == 1
     if isinstance(op, CallExternOp):
         return op.callee.data.startswith("llvm.lrint.")
     return isinstance(op, _BY_LANE) or op.name.startswith("arith.") or isinstance(op, vector.FMAOp)

@@ -221,6 +221,23 @@ def test_a_function_of_a_schedule(tmp_path: Path):
     np.testing.assert_array_equal(result, x * y + x[:, ::-1])
 
 
+@needs_compiler
+@pytest.mark.parametrize("register_bits", [128, 512])
+@pytest.mark.parametrize("stride", [0, 1, 4, 8])
+def test_words_of_bytes(tmp_path: Path, stride: int, register_bits: int):
+    """Lanes are words of the four bytes from each point on."""
+    tir = f"""tir.prim_func @f(%a: !tir.buffer<64xui8>, %b: !tir.buffer<8xi32>) outputs 1 {{
+  %0 = tir.load %a[0] stride {stride} : !tir.buffer<64xui8> -> vector<8xi32>
+  tir.store %0, %b[0] : vector<8xi32>, !tir.buffer<8xi32>
+}}"""
+    target = Target.parse("llvm -mcpu=x86-64-v2") if register_bits == 128 else Target.native()
+    source = tmp_path / "f.c"
+    source.write_text(function_text(tir, "f", [], target))
+    given, found = np.random.default_rng(0).integers(0, 256, 64, np.uint8), np.zeros(8, np.int32)
+    compiled(source).f(ctypes.c_void_p(given.ctypes.data), ctypes.c_void_p(found.ctypes.data), None, None)
+    np.testing.assert_array_equal(found, [given[stride * k :][:4].copy().view(np.int32)[0] for k in range(8)])
+
+
 def test_the_kinds_of_targets():
     assert whence.target.Target.list_kinds() == ["c", "llvm"]
     assert str(whence.target.Target("c").kind) == "c"
