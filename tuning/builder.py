@@ -7,10 +7,6 @@ from concurrent.futures import Future
 
 from xdsl.utils.exceptions import VerifyException
 
-from ..lowering.kernel.draft import draft_kernel
-from ..lowering.kernel.key import code_key
-from ..lowering.kernel.printing import printed
-from ..lowering.kernel.tuned import Applied
 from ..lowering.llvm_to_native.compile import Native
 from ..lowering.llvm_to_native.compilers import Compile, compilers
 from ..support.errors import ScheduleError
@@ -29,14 +25,13 @@ def build(task: Task, decided: Sequence[Mapping[str, int]]) -> list[Code | Faile
     A number in its place: it is the same code as that of an earlier one, of that index; -1: the default's. Failed: its
     schedule does not lower.
     """
-    text, target = printed(task.func), task.target
+    target = task.target
     seen = {_body(task.kernel.tir, task.kernel.symbol): -1}
     built: list[Future[Code] | Failed | int] = []
     with compilers(target) as workers:
         for decisions in decided:
             try:
-                key = code_key(target, text, Applied(decisions).text)
-                draft = draft_kernel(task.func, target, key, "", decisions)
+                draft = task.draft(decisions)
             except (ScheduleError, VerifyException) as error:
                 built.append(Failed("error", str(error)))
                 continue

@@ -16,15 +16,18 @@ from ..dialects.element_types import dtype_name
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import element_of
 from ..dialects.sizes.types import extents_of
+from ..dialects.tir import PrimFuncOp
 from ..explorer.roof import Traffic, roof
+from ..lowering.kernel.draft import draft_kernel
+from ..lowering.kernel.key import code_key
 from ..lowering.kernel.printing import printed
-from ..lowering.kernel.record import Kernel
+from ..lowering.kernel.record import Draft, Kernel
 from ..lowering.kernel.slots import anonymous
 from ..lowering.kernel.space import kernel_space
-from ..lowering.kernel.tuned import workload_key
+from ..lowering.kernel.tuned import Applied, workload_key
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.relay_to_te.cost import Rates
-from ..lowering.relay_to_te.knobs import Space
+from ..lowering.relay_to_te.knobs import Decisions, Space
 from ..planning.artifact import Artifact
 from ..planning.kernels import primitive_functions
 from ..provenance.span import layer_names
@@ -44,8 +47,8 @@ class Task:
 
     number: int
     """Index into the artifact's kernels."""
-    func: FuncOp
-    """The anonymous function."""
+    func: FuncOp | PrimFuncOp
+    """The anonymous function, or the loops that somebody wrote."""
     kernel: Kernel
     """The one that it is made into by default."""
     target: Target
@@ -71,6 +74,12 @@ class Task:
     def workload(self) -> str:
         """The key under which records keep it."""
         return workload_key(printed(self.func))
+
+    def draft(self, decisions: Decisions) -> Draft:
+        """Return the kernel by some decisions. Raises ScheduleError or VerifyException where it does not lower."""
+        assert isinstance(self.func, FuncOp)
+        key = code_key(self.target, printed(self.func), Applied(decisions).text)
+        return draft_kernel(self.func, self.target, key, "", decisions)
 
     @property
     def arguments(self) -> list[list[object]]:

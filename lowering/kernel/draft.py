@@ -11,9 +11,11 @@ from xdsl.ir import Operation
 
 from ...dialects import te, tir
 from ...dialects.relay.core import FuncOp
+from ...dialects.schedule import SequenceOp
 from ...dialects.sizes.kernel import NOMINAL
 from ...passes.tir.instrument_bound_checkers import sites_of
 from ...passes.tir.pipeline import run_tir_passes
+from ...passes.tir.verify_memory import check_races
 from ...provenance.lost import is_located
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
@@ -27,6 +29,7 @@ from ..relay_to_te.strategy import is_scheduled_from_outside, plain_schedule, sc
 from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
 from ..tir_to_llvm.float_mode import flushes
+from .block_space import BlockSpace
 from .families import Family
 from .few_rows import lower_scheduled
 from .printing import line_table, own_lines, print_with_lines, printed
@@ -113,9 +116,9 @@ def draft_kernel(
     """
     symbol = _symbol(func, key)
     te_func = _te_function(func, symbol)
-    form = _Form(printed(te_func), _count([te_func]), _work(te_func, func))
+    form = _Form(printed(te_func), _count([te_func]), _work(te_func, func), sizes=len(sizes_of(func)))
     schedule, tir_func, refusal = _lowered(func, te_func, target, decisions)
-    return _draft(func, target, sources, form, schedule, tir_func, refusal=refusal, decisions=decisions)
+    return _draft(form, target, sources, schedule.sequence, tir_func, refusal=refusal, decisions=decisions)
 
 
 def draft_shared(family: Family, target: Target, key: str, sources: str = "") -> Draft:
@@ -134,7 +137,8 @@ def draft_shared(family: Family, target: Target, key: str, sources: str = "") ->
             work, _work(shared, family.function), strict=True
         )
     )
-    form = _Form(printed(shared), _count([shared]), work, growth, family.extent)
+    sizes = len(sizes_of(family.function))
+    form = _Form(printed(shared), _count([shared]), work, growth, family.extent, sizes)
     known = schedule_function(own, target.hardware)
     schedule, tir_func = _lowered_alike(known, shared, target)
     alone = lower_schedule(known)
@@ -143,7 +147,7 @@ def draft_shared(family: Family, target: Target, key: str, sources: str = "") ->
         raise ScheduleError(f"expected the loops of {symbol} for all sizes")
     if any(isinstance(op, tir.AllocOp) and not op.result.type.is_static for op in walk(tir_func)):
         raise ScheduleError(f"expected buffers of known sizes in {symbol}")
-    return _draft(family.function, target, sources, form, schedule, tir_func)
+    return _draft(form, target, sources, schedule.sequence, tir_func)
 
 
 def _te_functions(family: Family, symbol: str) -> tuple[te.FuncOp, te.FuncOp]:
@@ -166,6 +170,18 @@ def _lowered_alike(known: Schedule, te_func: te.FuncOp, target: Target) -> tuple
     return schedule, tir_func
 
 
+def draft_blocks(space: BlockSpace, target: Target, symbol: str, decisions: Decisions) -> Draft:
+    """Lower a kernel of blocks to LLVM text, by decisions of its space. Raises ScheduleError for those that do not fit.
+
+    symbol: its name in the code.
+    """
+    func = space.decided(decisions)
+    func.properties["sym_name"] = StringAttr(symbol)
+    check_races(func)
+    _run_tir_passes(func, target)
+    return _draft(_Form("", (0, 0), ()), target, "", space.schedule.sequence, func, decisions=decisions)
+
+
 @dataclass(frozen=True)
 class _Form:
     """The things known of a function before it is scheduled."""
@@ -175,6 +191,7 @@ class _Form:
     work: Rows
     growth: Rows = ()
     typical: int = 0
+    sizes: int = 0
 
 
 def _work(te_func: te.FuncOp, func: FuncOp) -> Rows:
@@ -182,11 +199,10 @@ def _work(te_func: te.FuncOp, func: FuncOp) -> Rows:
 
 
 def _draft(
-    func: FuncOp,
+    form: _Form,
     target: Target,
     sources: str,
-    form: _Form,
-    schedule: Schedule,
+    sequence: SequenceOp,
     tir_func: tir.PrimFuncOp,
     *,
     refusal: str = "",
@@ -204,7 +220,7 @@ def _draft(
         lines=line_table(tir_text, lines),
         places=own_lines(tir_text, lines),
         te=form.text,
-        schedule=printed(schedule.sequence),
+        schedule=printed(sequence),
         decisions=dict(decisions or {}),
         llvm=emit_module(low.module, lines=low.lines, source=os.path.join(sources, source_name(symbol)), target=target),
         ops={level: count[0] for level, count in counts.items()},
@@ -212,7 +228,7 @@ def _draft(
         work=form.work,
         growth=form.growth,
         typical=form.typical,
-        sizes=len(sizes_of(func)),
+        sizes=form.sizes,
         sites=tuple(
             (site.buffer, tuple(int(slot[1:]) for slot in site.layers if slot.startswith("#")))
             for site in sites_of(tir_func)

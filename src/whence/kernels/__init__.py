@@ -11,3 +11,5 @@ from whence.kernels.functions import Function as Function
 from whence.kernels.schedule_text import ScheduleComparison as ScheduleComparison
 from whence.kernels.schedule_text import compare_schedules as compare_schedules
 from whence.kernels.schedule_text import read_schedule as read_schedule
+from whence.kernels.tuning import TunedPrimFunc as TunedPrimFunc
+from whence.kernels.tuning import tune_prim_func as tune_prim_func

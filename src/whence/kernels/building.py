@@ -251,7 +251,7 @@ def scheduled(func: PrimFuncOp | HoldsModule | str, target: str | Target = "nati
     bounds, expect the loops as written.
     Raises errors as `build_prim_func` does.
     """
-    op = _kernel(func)
+    op = kernel_of(func)
     options = ("tir.instrument_bound_checkers", "tir.add_lower_pass", "tir.debug_keep_trivial_loop")
     option = PassContext.current().option
     if SCHEDULED in op.attributes or not option("tir.raise_kernels") or any(map(option, options)):
@@ -278,10 +278,10 @@ def build_prim_func(
     `tir.assert` does not hold, or with `tir.instrument_bound_checkers` if an access leaves its buffer.
     Raises FrontendError for malformed text, VerifyException for a broken rule of the dialect.
     """
-    return Function(_kernel(func).clone(), _target(target), threads)
+    return Function(kernel_of(func).clone(), _target(target), threads)
 
 
-def _kernel(func: PrimFuncOp | HoldsModule | str) -> PrimFuncOp:
+def kernel_of(func: PrimFuncOp | HoldsModule | str) -> PrimFuncOp:
     """The kernel that is meant, verified."""
     if not isinstance(func, PrimFuncOp):
         func = parsed_prim_func(func) if isinstance(func, str) else _only(func.module)
