@@ -14,6 +14,7 @@ from whence.support.rooms import add_names, homes_in, name_in, refuse_names
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
 add_names("whence.support", {"FrontendTestModule": "whence.runtime.program.library:FrontendTestModule"})
+add_names("whence", {"container": "whence.ir.containers"})
 add_names("whence.relay", {"base": "whence.relay"})
 add_names(
     "whence.te",
@@ -25,7 +26,10 @@ add_names(
 )
 add_names(
     "whence.te.schedule",
-    {name: f"whence.driver.build_module:{name}" for name in ("ScheduleOps", "SchedulePostProcToPrimFunc")},
+    {
+        name: f"whence.driver.build_module:{name}"
+        for name in ("InferBound", "ScheduleOps", "SchedulePostProcToPrimFunc")
+    },
 )
 add_names(
     "whence.te.language.hybrid",

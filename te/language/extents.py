@@ -8,7 +8,7 @@ from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min
 from ...dialects.sizes.kernel import at_least, is_derived, kernel_size, negative
 from ...dialects.sizes.terms import Atom, Polynomial
 from ...support.dtypes import BOOL, fail, is_float
-from .expr import Binary, Cast, Const, Expr, Extent, SizeNumber, Var
+from .expr import Binary, Cast, Const, Expr, Extent, SizeNumber, Var, binary, convert
 from .walks import operands_first
 
 Sizes = Mapping[str, "float | SizeExpr"]
@@ -93,6 +93,33 @@ class SymbolSizes(Mapping[str, SizeExpr]):
 def size_in(size: SizeExpr, sizes: Sizes) -> Size:
     """A size over names of a model, or one of the function's already, as one of the function's."""
     return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
+
+
+def size_expression(size: Size, variables: Mapping[str, Expr]) -> Expr:
+    """Return a size as an expression of variables, by the names that it has for them."""
+    return convert(size) if isinstance(size, int) else _sum(size.terms, variables)
+
+
+def _sum(terms: Polynomial, variables: Mapping[str, Expr]) -> Expr:
+    total: Expr | None = None
+    for factors, coefficient in terms.items():
+        term: Expr | None = None
+        for atom in factors:
+            part = _part(atom, variables)
+            term = part if term is None else term * part
+        if term is None or coefficient != 1:
+            term = convert(coefficient) if term is None else term * coefficient
+        total = term if total is None else total + term
+    return convert(0) if total is None else total
+
+
+def _part(atom: Atom, variables: Mapping[str, Expr]) -> Expr:
+    if not atom.kind:
+        return variables[atom.text]
+    first, *rest = (_sum(terms, variables) for terms in atom.args)
+    for other in rest:
+        first = binary({"mod": "floormod"}.get(atom.kind, atom.kind), first, other)
+    return first
 
 
 def evaluate(extent: Extent, sizes: Sizes) -> Size:

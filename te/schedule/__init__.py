@@ -11,7 +11,6 @@ _HOMES = {
     "AutoInlineInjective": (".auto_inline", "auto_inline_injective"),
     "Buffer": ("..language.statements", "Buffer"),
     "Fuse": (".itervar", "Fuse"),
-    "InferBound": (".bounds", "bounds_by_axis"),
     "IterVar": (".itervar", "IterVar"),
     "Schedule": (".schedule", "Schedule"),
     "Singleton": (".itervar", "Singleton"),

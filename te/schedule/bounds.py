@@ -157,7 +157,7 @@ def infer_ranges(schedule: StageTable[StageState]) -> dict[IterVar, LoopRange]:
 
 
 def bounds_by_axis(schedule: StageTable[StageState]) -> dict[IterVar | Axis, LoopRange]:
-    """TVM's `InferBound`: `infer_ranges`, also by the axes of the te language's operations."""
+    """Return what `infer_ranges` does, also by the axes of the te language's operations."""
     ranges: dict[IterVar | Axis, LoopRange] = {**infer_ranges(schedule)}
     for operation, stage in schedule.operations.items():
         pairs = zip(operation.root_iter_vars, [*stage.axes, *stage.reduce_axes], strict=False)

@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
+from whence.dialects.sizes import Size
+from whence.dialects.sizes.expr import symbol
 from whence.lowering.cache import KernelCache
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.compile import Native
@@ -20,12 +22,14 @@ from whence.planning.export import Contents, export
 from whence.planning.graph import GraphPlan
 from whence.planning.lifetimes import Plan
 from whence.planning.main_program import main_program
+from whence.planning.size_values import SizeValues
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import fuse, leaves
 from whence.runtime.loading.elf import UNDEFINED, Elf
 from whence.runtime.program import program
 from whence.runtime.program.graph import Entry, Graph, Node, Ref
 from whence.runtime.program.program import KernelEntry, Program, Slot
+from whence.runtime.program.sizes import SizedSpec
 from whence.runtime.values.tensors import TensorSpec
 from whence.support.errors import PipelineError, expectation
 
@@ -47,7 +51,7 @@ class Exported(Protocol):
     @property
     def llvm(self) -> str: ...
     @property
-    def arguments(self) -> list[tuple[str, tuple[int, ...], np.dtype[np.generic]]]: ...
+    def open_arguments(self) -> list[tuple[str, tuple[Size, ...], np.dtype[np.generic]]]: ...
     @property
     def inputs(self) -> int: ...
     @property
@@ -65,7 +69,8 @@ def export_function(
 ) -> None:
     """Write a function to a .tar, .so or .o file; errors as `planning.export.export`.
 
-    Raises PipelineError for one of open sizes, and for one that reports to this process or calls functions of Python's.
+    Of a function of open sizes, a call reads them off its inputs. Raises PipelineError for one whose sizes no input
+    tells, and for one that reports to this process or calls functions of Python's.
     """
     artifact = artifact_of(function)
     from whence.planning.archive import archived
@@ -79,10 +84,6 @@ def export_function(
 def artifact_of(function: Exported) -> Artifact:
     """Return the program that calls a function once, with its code; errors as `export_function`."""
     what = f"export of function '{function.name}'"
-    if function.sizes:
-        expected = "known sizes (`specialized` of a function that a schedule was built to)"
-        sizes = f"sizes that a call decides ({', '.join(function.sizes)})"
-        raise PipelineError(expectation(what, expected, sizes))
     native, calls = function.native, function.imports
     undefined = {entry.name for entry in Elf.of(native.object, what).symbols if entry.section == UNDEFINED}
     if called := sorted(undefined.intersection(calls)):
@@ -94,7 +95,9 @@ def artifact_of(function: Exported) -> Artifact:
     lines = tuple(
         tuple(dict.fromkeys(slots[leaf] for leaf in leaves(fuse(locations)))) for locations in function.locations
     )
-    specs = _specs(function)
+    location = fuse(list(slots))
+    values = SizeValues(function.sizes, {})
+    specs = _specs(function, values, location)
     inputs, outputs = specs[: function.inputs], specs[function.inputs :]
     scratch = function.workspace_bytes
     run = program.Call(
@@ -104,8 +107,13 @@ def artifact_of(function: Exported) -> Artifact:
         workspace=Slot("arena", 0) if scratch else None,
         results=outputs,
         name=function.name,
+        sizes=tuple(values.quantity(symbol(name), location) for name in function.sizes),
     )
-    location = fuse(list(slots))
+    sizes = None
+    if function.sizes:
+        arena = values.number(scratch, location)
+        shapes = [shape for _, shape, _ in function.open_arguments[: function.inputs]]
+        sizes = values.done(shapes, [spec.name for spec in inputs], arena)
     kernel = Kernel(
         symbol=function.name,
         workspace=scratch,
@@ -122,18 +130,18 @@ def artifact_of(function: Exported) -> Artifact:
         growth=(),
         typical=0,
         sites=(),
-        sizes=0,
+        sizes=len(function.sizes),
         refusal="",
         object=native.object,
         assembly=native.assembly,
     )
     assembly = Assembly(
-        Program((run,), (), (KernelEntry(function.name, tiles=kernel.tiles),), inputs, outputs, scratch),
+        Program((run,), (), (KernelEntry(function.name, tiles=kernel.tiles),), inputs, outputs, scratch, sizes),
         (),
         (Call(run, tuple(slots), location),),
         Plan({}, (0 if scratch else -1,), scratch, scratch, "one call", ()),
         location,
-        (),
+        tuple(values.located()),
     )
     main = compile_main(main_program(assembly), function.target, KernelCache())
     return Artifact(
@@ -146,14 +154,19 @@ def artifact_of(function: Exported) -> Artifact:
     )
 
 
-def _specs(function: Exported) -> tuple[TensorSpec, ...]:
+def _specs(function: Exported, values: SizeValues, location: LocationAttr) -> tuple[TensorSpec, ...]:
     """Return the specifications of the arguments, under unique names."""
     specs: list[TensorSpec] = []
     names: set[str] = set()
-    for position, (name, shape, dtype) in enumerate(function.arguments):
+    for position, (name, shape, dtype) in enumerate(function.open_arguments):
         name = name if name not in names else f"{name}_{position}"
         names.add(name)
-        specs.append(TensorSpec(name, shape, dtype))
+        plain = tuple(extent if isinstance(extent, int) else OPEN for extent in shape)
+        if function.sizes:
+            numbers = tuple(values.quantity(extent, location) for extent in shape)
+            specs.append(SizedSpec(name, plain, dtype, numbers, tuple(map(str, shape))))
+        else:
+            specs.append(TensorSpec(name, plain, dtype))
     return tuple(specs)
 
 

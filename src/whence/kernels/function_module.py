@@ -44,6 +44,11 @@ class FunctionModule(NamedFunctions):
             raise PipelineError(expectation("get_source", f"a format among {', '.join(_SOURCES)}", repr(fmt)))
         return getattr(self, _SOURCES[kind])
 
+    @property
+    def _code_for_files(self) -> FunctionModule:
+        """The function whose code files get."""
+        return self
+
     def save(self, file_name: str | PathLike[str], fmt: str = "") -> None:
         """Write a file in the format of the suffix or `fmt`: code from `get_source`, or a file for `load_module`."""
         path = Path(file_name)
@@ -65,9 +70,10 @@ class FunctionModule(NamedFunctions):
         """Write the function to a .tar, .so or .o file, whole or not at all, or as C (.c, .zip); returns the path.
 
         `whence.runtime.load_module` loads it, without the compiler: `module["add"](a, b, c)`. Arguments as those of
-        `relay.build`'s result. Raises PipelineError for open sizes, and where it cannot be written.
+        `relay.build`'s result. Sizes that are open are read off the inputs of a call. Raises PipelineError for sizes that
+        no input tells, and where it cannot be written.
         """
         from whence.kernels.function_files import Exported, export_function
 
-        export_function(cast(Exported, self), Path(file_name), fcompile or None, addons or (), options)
+        export_function(cast(Exported, self._code_for_files), Path(file_name), fcompile or None, addons or (), options)
         return str(file_name)

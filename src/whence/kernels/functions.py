@@ -12,7 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from whence.dialects.element_types import numpy_dtype
-from whence.dialects.sizes import evaluate
+from whence.dialects.sizes import Size, evaluate, substitute
+from whence.dialects.sizes.expr import symbol
 from whence.dialects.sizes.kernel import is_derived, solved
 from whence.dialects.sizes.text import parse_size
 from whence.dialects.te import ExternOp
@@ -175,6 +176,14 @@ class Function(FunctionModule):
     def arguments(self) -> list[tuple[str, tuple[int, ...], np.dtype[np.generic]]]:
         """Name, shape and dtype of each argument of the code: of inputs, then of outputs."""
         return [(name, *spec) for (name, _), spec in zip(self._names, self._specs, strict=True)]
+
+    @property
+    def open_arguments(self) -> list[tuple[str, tuple[Size, ...], np.dtype[np.generic]]]:
+        """Name, shape and dtype of each argument of the code, over the names of its sizes."""
+        names = {f"s{number}": symbol(name) for number, name in enumerate(self.sizes)}
+        names |= {name: substitute(size, names) for name, size in self._derived.items()}
+        shapes = [tuple([substitute(extent, names) for extent in shape]) for shape in self._shapes]
+        return [(name, *spec) for (name, _), spec in zip(self._names, zip(shapes, self._dtypes, strict=True), strict=True)]
 
     @property
     def inputs(self) -> int:

@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from whence.kernels.function_module import FunctionModule
 from whence.kernels.functions import Function, spelled
 from whence.provenance.diagnostics import message
 from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
 from whence.support.dtypes import Array, is_float, python_number
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.te.language.expr import Expr, Extent, Var
 from whence.te.language.extents import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
@@ -82,6 +83,13 @@ class OpenFunction(Function):
             )
         function = self._function(self._sizes(parameters, arrays))
         return function(*(a for a, p in zip(arrays, parameters, strict=True) if isinstance(p, TeTensor)))
+
+    @property
+    def _code_for_files(self) -> FunctionModule:
+        if self.symbolic is None:
+            expected = "code for all sizes (or `specialized` for some)"
+            raise PipelineError(expectation(f"export of function '{self.name}'", expected, "code for each size"))
+        return self.symbolic
 
     def _function(self, sizes: Mapping[str, float]) -> Function:
         """Return the function for these sizes."""

@@ -9,16 +9,21 @@ from xdsl.dialects.builtin import BoolAttr, ModuleOp
 
 from whence import kernels
 from whence.dialects.tir import SCHEDULED, PrimFuncOp, prim_funcs
+from whence.ir.containers import Map
 from whence.kernels.function_table import FunctionTable
 from whence.kernels.functions import Function
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.relay.module import IRModule
 from whence.support.doors import door
+from whence.support.dtypes import INT
 from whence.support.errors import PipelineError, ScheduleError
-from whence.te.language.expr import Read, Var
+from whence.te.language.expr import Expr, Range, Read, Var
+from whence.te.language.extents import size_expression
 from whence.te.language.statements import Buffer, BufferStore, Stmt
 from whence.te.language.tensor import Tensor
+from whence.te.language.walks import walk
+from whence.te.schedule.bounds import bounds_by_axis
 from whence.te.schedule.schedule import Schedule
 from whence.tir.function import PrimFunc
 from whence.tir.stmt_functor import post_order_visit
@@ -63,6 +68,24 @@ def lower(
 def schedule_to_module(sch: Schedule, args: Sequence[Any] | None = None, name: str = "main") -> IRModule:
     """Return the module of the loops of a schedule before all passes, as `lower(.., simple_mode=True)`."""
     return lower(sch, args, name, simple_mode=True)
+
+
+@door()
+def InferBound(sch: Schedule) -> Map:
+    """Return the range of each iteration variable, of the stages' and of the operations' axes, as expressions.
+
+    `min` is a text where loops further out decide it. Raises ScheduleError for a schedule that cannot be carried out.
+    """
+    tensors = [*sch.arguments, *(tensor for operation in sch.operations for tensor in operation.outputs)]
+    nodes = walk([extent for tensor in tensors for extent in tensor.shape if isinstance(extent, Expr)])
+    known = {node.name: node for node in nodes if isinstance(node, Var)}
+    names = enumerate(sch.func.size_names)
+    variables = {f"s{number}": known[name] if name in known else Var(name, INT) for number, name in names}
+
+    def number(value: Any) -> Any:
+        return value if isinstance(value, str) else size_expression(value, variables)
+
+    return Map({axis: Range(number(each.min), number(each.extent)) for axis, each in bounds_by_axis(sch).items()})
 
 
 @door()
