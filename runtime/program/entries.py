@@ -9,6 +9,7 @@ import numpy as np
 
 from ...support.errors import FrontendError, PipelineError, WhenceError, expectation
 from ..values.device import check_cpu
+from ..values.open_specs import OPEN
 from .timing import BenchmarkResult, Timing
 
 if TYPE_CHECKING:
@@ -101,15 +102,24 @@ class LoadedFunction:
         if self._order:
             arrays = tuple(arrays[position] for position in self._order)
         for spec, array in zip(program.outputs, arrays[count:], strict=True):
-            self._check(spec, array)
-        for array, result in zip(arrays[count:], self._runner.run(arrays[:count], self._pool), strict=True):
+            self._check(spec, array, spec.shape)
+        results = self._runner.run(arrays[:count], self._pool)
+        for spec, array, result in zip(program.outputs, arrays[count:], results, strict=True):
+            # Open extents are known now, and nothing is written yet.
+            self._check(spec, array, result.shape)
+        for array, result in zip(arrays[count:], results, strict=True):
             np.copyto(array, result)
         return None
 
-    def _check(self, spec: TensorSpec, value: object) -> None:
+    def _check(self, spec: TensorSpec, value: object, shape: Sequence[int]) -> None:
         fits = isinstance(value, np.ndarray) and value.flags.writeable
         array = cast("Array", value)
-        if not fits or array.shape != spec.shape or array.dtype != spec.dtype:
+        fits = (
+            fits and array.ndim == len(shape) and all(a in (b, OPEN) for a, b in zip(shape, array.shape, strict=True))
+        )
+        if not fits or array.dtype != spec.dtype:
             actual = f"{array.dtype}{list(array.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
             actual += ", read-only" if isinstance(value, np.ndarray) and not value.flags.writeable else ""
-            raise FrontendError(expectation(f"function '{self.name}'", f"an array to write as output {spec}", actual))
+            expected = f"an array to write as output {spec}"
+            expected += f", {list(shape)} here" if OPEN not in shape and OPEN in spec.shape else ""
+            raise FrontendError(expectation(f"function '{self.name}'", expected, actual))

@@ -132,8 +132,7 @@ def cache_write(table: StageTable[Stage], stage: Stage, scope: str) -> Stage:
         result.name_hint = cached.label.data if len(cached.results) == 1 else f"{cached.label.data}.v{i}"
     cache = Stage(stage.record, cached)
     cache.scope, cache.group = scope, stage.group
-    if layout is not None:
-        cache.storage.inside = layout.inside
+    cache.storage.inside = stage.storage.inside if layout is None else layout.inside
     table.stages.insert(table.stages.index(stage), cache)
     before, made_of = stage.axes, stage.made_of
     stage.relayout(copy)
@@ -201,12 +200,16 @@ def _relayout(stage: StageState) -> _Relayout | None:
         for parent in overruns(stage, extents)
         if not less(bounds(values[parent], [(0, extents[axis] - 1) for axis in data])[1], extents[parent])
     ]
-    inside = AffineSetAttr(
-        AffineSet(
-            rank, 0, tuple(AffineConstraintExpr(AffineConstraintKind.ge, e, AffineConstantExpr(0)) for e in rooms)
-        )
-    )
+    rooms = [AffineConstraintExpr(AffineConstraintKind.ge, room, AffineConstantExpr(0)) for room in rooms]
+    rooms += _rooms_at(stage, [values[axis] for axis in stage.axes])
+    inside = AffineSetAttr(AffineSet(rank, 0, tuple(rooms)))
     return _Relayout(compute, [down[axis] for axis in data], inside if rooms else None)
+
+
+def _rooms_at(stage: StageState, point: Sequence[AffineExpr]) -> list[AffineConstraintExpr]:
+    """The conditions under which a point of a stage, which runs past the end of what it caches, is in that."""
+    constraints = () if stage.storage.inside is None else stage.storage.inside.data.constraints
+    return [AffineConstraintExpr(c.kind, substitute(c.lhs, point), c.rhs) for c in constraints]
 
 
 def cache_read(
@@ -311,6 +314,8 @@ def rfactor(table: StageTable[Stage], stage: Stage, axis: IterVar, factor_axis: 
     original.erase()
     partial = Stage(stage.record, factored)
     partial.group = stage.group
+    if rooms := _rooms_at(stage, [AffineDimExpr(i + (i >= position)) for i in range(rank)]):
+        partial.storage.inside = AffineSetAttr(AffineSet(rank + 1, 0, tuple(rooms)))
     table.stages.insert(table.stages.index(stage), partial)
     stage.relayout(again)
     return partial

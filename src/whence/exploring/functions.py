@@ -24,6 +24,7 @@ from whence.lowering.kernel.slots import slot_location
 from whence.lowering.kernel.work import Work, stages_work
 from whence.planning.artifact import Artifact
 from whence.provenance.span import fuse, leaves
+from whence.support.errors import PipelineError, expectation
 from whence.te.schedule.schedule import Schedule
 
 _SECONDS = 5.0
@@ -59,6 +60,9 @@ def schedules_session(
 
 def _artifact(schedule: Schedule, target: str, threads: int) -> Artifact:
     """Return the program of one call of a schedule's kernel, with the texts of both, and the work of each stage."""
+    if schedule.open is not None:
+        expected, names = "known sizes (`create_schedule(.., sizes={..})`)", ", ".join(schedule.open.names)
+        raise PipelineError(expectation("explore", expected, f"sizes that a call decides ({names})"))
     artifact = artifact_of(build_schedule(schedule, target=target, threads=threads))
     *before, sequence = schedule.module().ops
     (call,), (kernel,) = artifact.calls, artifact.kernels

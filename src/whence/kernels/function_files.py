@@ -30,6 +30,7 @@ from whence.runtime.program import program
 from whence.runtime.program.graph import Entry, Graph, Node, Ref
 from whence.runtime.program.program import KernelEntry, Program, Slot
 from whence.runtime.program.sizes import SizedSpec
+from whence.runtime.values.open_specs import OPEN
 from whence.runtime.values.tensors import TensorSpec
 from whence.support.errors import PipelineError, expectation
 

@@ -70,7 +70,7 @@ class FunctionModule(NamedFunctions):
         """Write the function to a .tar, .so or .o file, whole or not at all, or as C (.c, .zip); returns the path.
 
         `whence.runtime.load_module` loads it, without the compiler: `module["add"](a, b, c)`. Arguments as those of
-        `relay.build`'s result. Sizes that are open are read off the inputs of a call. Raises PipelineError for sizes that
+        `relay.build`'s result. Open sizes are read off the inputs of a call. Raises PipelineError for sizes that
         no input tells, and where it cannot be written.
         """
         from whence.kernels.function_files import Exported, export_function

@@ -183,7 +183,9 @@ class Function(FunctionModule):
         names = {f"s{number}": symbol(name) for number, name in enumerate(self.sizes)}
         names |= {name: substitute(size, names) for name, size in self._derived.items()}
         shapes = [tuple([substitute(extent, names) for extent in shape]) for shape in self._shapes]
-        return [(name, *spec) for (name, _), spec in zip(self._names, zip(shapes, self._dtypes, strict=True), strict=True)]
+        return [
+            (name, *spec) for (name, _), spec in zip(self._names, zip(shapes, self._dtypes, strict=True), strict=True)
+        ]
 
     @property
     def inputs(self) -> int:

@@ -141,3 +141,17 @@ def test_a_store_predicate_does_not_reach_past_the_end() -> None:
 
     s[cache].set_store_predicate(wanted)
     np.testing.assert_allclose(build_schedule(s)(A, B), A @ B + 1, rtol=1e-5)
+
+
+def test_a_cache_of_an_uneven_cache_keeps_its_end() -> None:
+    a = te.placeholder((1, 7), name="a")
+    b = te.compute((1, 7), lambda i, j: a[i, j] + 1.0, name="b")
+    c = te.compute((1, 7), lambda i, j: b[i, j] * 2.0, name="c")
+    s = te.create_schedule(c.op)
+    outer, inner = s[b].split(b.op.axis[1], 3)
+    s[b].reorder(outer, b.op.axis[0], inner)
+    first = s.cache_write(b, "global")
+    second = s.cache_write(first, "global")
+    s.cache_read(a, "global", [second])
+    x = np.arange(7, dtype=np.float32).reshape(1, 7)
+    np.testing.assert_array_equal(build_schedule(s)(x), (x + 1) * 2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-import whence
 from whence import te
+from whence.ir import Map
 from whence.support.errors import ScheduleError
 
 
@@ -19,7 +19,7 @@ def test_ranges_are_expressions_in_a_map() -> None:
     outer, inner = s[c].split(c.op.axis[0], 8)
     s[b].compute_at(s[c], outer)
     bounds = te.schedule.InferBound(s)
-    assert isinstance(bounds, whence.container.Map)
+    assert isinstance(bounds, Map)
     assert bounds[outer].extent == m
     assert (bounds[inner].extent.value, bounds[inner].min.value) == (8, 0)
     assert bounds[b.op.axis[0]].extent.value == 8
