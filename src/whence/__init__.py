@@ -54,8 +54,15 @@ add_names(
     },
 )
 refuse_names(
-    "whence",
-    {"relax": "models are modules of relay, with sizes and control flow, and kernels are scheduled in te or on loops"},
+    "whence.relax",
+    {
+        "distributed": "there is one machine",
+        "dpl": "patterns of relay.dataflow_pattern match the same expressions",
+        "training": "gradients are relay.transform.gradient's",
+        "SeqExpr": "bindings are graphs and lets of relay",
+        "DataflowBlock": "bindings are graphs and lets of relay",
+        "BindingBlock": "bindings are graphs and lets of relay",
+    },
 )
 refuse_names(
     "whence.contrib",

@@ -11,6 +11,7 @@ from . import meta_schedule as meta_schedule
 from . import nd as nd
 from . import onnxruntime as onnxruntime
 from . import parser as parser
+from . import relax as relax
 from . import relay as relay
 from . import rpc as rpc
 from . import runtime as runtime

@@ -50,6 +50,11 @@ class Expr(Node):
         return view(self.inferred)
 
     @property
+    def struct_info(self) -> Any:
+        """The type, as Relax calls it: the inferred one, or that of a variable's annotation."""
+        return view(self.inferred) if self.type is not None else getattr(self, "type_annotation", None)
+
+    @property
     def _checked_type_(self) -> Any:
         """The inferred type with TVM's fields, or None before type inference."""
         return None if self.type is None else view(self.type)

@@ -127,8 +127,16 @@ def _size(extent: Anything) -> Size:
 class TensorType(TypeView):
     """A tensor."""
 
-    def __init__(self, shape: Sequence[Anything], dtype: str = "float32"):
-        super().__init__(tensor_type(shape, dtype))
+    def __init__(self, shape: Sequence[Anything] | None, dtype: str = "float32", *, ndim: int = -1):
+        """ndim: the number of extents, all of them open, where `shape` is None, as in Relax."""
+        if shape is None and ndim < 0:
+            raise FrontendError("TensorType: expected a shape or a number of dimensions, got none")
+        super().__init__(tensor_type([Any()] * ndim if shape is None else shape, dtype))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
 
     @property
     def dtype(self) -> str:

@@ -1,0 +1,3 @@
+from whence.relay.frontend import from_onnx as from_onnx
+
+from . import nn as nn

@@ -1,0 +1,141 @@
+"""`relax.build` and the virtual machine by Relax's names; programs are compiled as all others are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from os import PathLike
+from typing import Any
+
+from whence.relay import profiler_vm, vm
+from whence.relay.module import IRModule
+from whence.relay.vm_executable import VMExecutable
+from whence.runtime.debugger.report import Report
+from whence.runtime.program.timing import BenchmarkResult, Timing
+from whence.support.doors import door
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError
+from whence.support.names import did_you_mean
+from whence.target import TargetLike
+
+
+class Executable:
+    """The functions of a module, each compiled when it is first asked for."""
+
+    def __init__(self, mod: IRModule, target: TargetLike, params: Mapping[str, Array] | None):
+        self.mod = mod
+        self._target = target
+        self._params = params
+        self._compiled: dict[str, VMExecutable] = {}
+
+    def function(self, name: str) -> VMExecutable:
+        """Return the compiled program whose main is a function; raises PipelineError for an unknown name."""
+        names = list(self.mod.program.functions)
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise PipelineError(f"relax: expected a function among {', '.join(names) or 'none'}, got {name}{hint}")
+        if name not in self._compiled:
+            held = self.mod.shallow_copy()
+            if name != "main":
+                held["main"] = held[name]
+            self._compiled[name] = vm.compile(held, self._target, params=self._params)
+        return self._compiled[name]
+
+    def export_library(self, file_name: str | PathLike[str], name: str = "main") -> None:
+        """Write the program of a function to a file, which `whence.load_module` opens."""
+        self.function(name).executable.export_library(file_name)
+
+
+@door()
+def build(
+    mod: IRModule,
+    target: TargetLike = "llvm",
+    params: Mapping[str, Array] | None = None,
+    relax_pipeline: object = None,
+    tir_pipeline: object = None,
+    exec_mode: str = "bytecode",
+) -> Executable:
+    """Return the executable of a module; with one function, it is compiled now.
+
+    params: values for parameters of `main` by name. relax_pipeline, tir_pipeline, exec_mode: as in TVM; the passes are
+    those of the PassContext, and all code is native. Raises FrontendError and PipelineError as `relay.build`.
+    """
+    del relax_pipeline, tir_pipeline
+    if exec_mode not in ("bytecode", "compiled"):
+        raise PipelineError(f"relax.build: expected bytecode or compiled as exec_mode, got {exec_mode}")
+    executable = Executable(mod, target, params)
+    if len(mod.program.functions) == 1 or "main" in mod:
+        executable.function("main" if "main" in mod else next(iter(mod.program.functions)))
+    return executable
+
+
+class VirtualMachine:
+    """A machine that calls the functions of an executable: `vm["main"](x)`. The CPU is the only device."""
+
+    def __init__(
+        self, rt_mod: Executable, device: object = None, memory_cfg: object = None, profile: bool = False
+    ) -> None:
+        if device is not None and "cpu" not in str(device):
+            raise PipelineError(f"VirtualMachine: expected the CPU as device, got {device}")
+        del memory_cfg, profile
+        self.executable = rt_mod
+        self._machines: dict[str, vm.VirtualMachine] = {}
+        self._saved: dict[str, Callable[..., Any]] = {}
+
+    def _machine(self, name: str) -> vm.VirtualMachine:
+        if name not in self._machines:
+            self._machines[name] = vm.VirtualMachine(self.executable.function(name))
+        return self._machines[name]
+
+    def __getitem__(self, func_name: str) -> Callable[..., Any]:
+        """Return a function; raises PipelineError for an unknown name."""
+        if func_name in self._saved:
+            return self._saved[func_name]
+        return partial(self._machine(func_name).invoke, "main")
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Set the arguments of `invoke_stateful`."""
+        self._machine(func_name).set_input("main", *args, **kwargs)
+
+    def invoke_stateful(self, func_name: str) -> None:
+        """Call a function with the arguments of `set_input`; `get_outputs` returns its results."""
+        self._machine(func_name).invoke("main")
+
+    def get_outputs(self, func_name: str) -> Any:
+        """Return the result of `invoke_stateful`, a tuple for several."""
+        outputs = self._machine(func_name).get_outputs()
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def save_function(self, func_name: str, saved_name: str, *args: Any, include_return: bool = True) -> None:
+        """Keep a call with its arguments under another name."""
+        function = self[func_name]
+
+        def call() -> Any:
+            result = function(*args)
+            return result if include_return else None
+
+        self._saved[saved_name] = call
+
+    def set_instrument(self, instrument: object) -> None:
+        """Refuse instruments: kernels are called by native code."""
+        raise PipelineError("set_instrument: expected no instrument of calls, which native code makes; see explore")
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: object = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 0,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        f_preproc: str = "",
+    ) -> Callable[..., BenchmarkResult]:
+        """Return a function that measures calls with its arguments, as TVM does."""
+        del dev, f_preproc
+        timing = Timing(number, repeat, min_repeat_ms, 100, cooldown_interval_ms, repeats_to_cooldown)
+        return lambda *args: timing.measure(lambda: self[func_name](*args))
+
+    def profile(self, func_name: str, *args: Any) -> Report:
+        """Return the time of each kernel of one call."""
+        return profiler_vm.VirtualMachineProfiler(self.executable.function(func_name)).profile(*args)
