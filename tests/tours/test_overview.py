@@ -457,16 +457,14 @@ def test_tuners() -> None:
     folder.remove()
 
 
-_RELAX = "models are modules of relay, with sizes and control flow, and kernels are scheduled in te or on loops"
+_LOWERED = "relax.build does this when it compiles"
+_PATTERNS = "relay.transform.MergeComposite does this"
+_TUNED = "whence.tune measures, and its records are applied when a model is compiled"
 _TARGETS = 'target: expected "native" or "llvm'
 REFUSED: dict[str, tuple[str, str]] = {
-    **{
-        name: ("tvm.relax", _RELAX)
-        for name in ("relax", "relax.BlockBuilder", "relax.frontend.nn.Module", "relax.Function", "FuseOpsByPattern")
-    },
-    "relay_to_relax": ("tvm.relax", _RELAX),
-    "FLegalize": ("tvm.relax", _RELAX),
-    "MetaScheduleTuneIRMod": ("tvm.relax", _RELAX),
+    "FuseOpsByPattern": ("tvm.relax.transform.FuseOpsByPattern", _PATTERNS),
+    "FLegalize": ("tvm.relax.transform.LegalizeOps", _LOWERED),
+    "MetaScheduleTuneIRMod": ("tvm.relax.transform.MetaScheduleTuneIRMod", _TUNED),
     "MetaScheduleTuneTIR": ("tvm.meta_schedule.tune_tir(None, 'llvm', '', 1)", "tune_tir: expected tensors with a"),
     "MetaScheduleApplyDatabase": ("relay.transform.MetaScheduleApplyDatabase", "in the scope of autotvm.apply_history"),
     "msc.MSCGraph": ("tvm.contrib.msc", "models of other frameworks are read by relay.frontend"),

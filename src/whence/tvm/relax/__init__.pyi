@@ -21,6 +21,7 @@ from whence.syntax.relay.type_view import TupleType as TupleType
 
 from . import frontend as frontend
 from . import op as op
+from . import testing as testing
 from . import transform as transform
 from .block_builder import BlockBuilder as BlockBuilder
 from .machine import Executable as Executable
