@@ -210,6 +210,16 @@ def missing(body: str, shape: str = "4x6") -> list[str]:
             "tir.for %i in 24 { tir.if [20 - %i] >= 0 { tir.store %c, %b[%i floordiv 6, %i mod 6] : f32, BUFFER } }",
             "[3, 3]",
         ),
+        (
+            """tir.for %i in 4 { tir.for %j in 6 { tir.if [%i - 1, %j - 2] >= 0 { } else {
+              tir.store %c, %b[%i, %j] : f32, BUFFER } } }""",
+            "[1, 2]",
+        ),
+        (
+            """tir.for %i in 12 { tir.block "b" (%k : spatial 12) at [%i] {
+              tir.store %c, %b[%k floordiv 6, %k mod 6] : f32, BUFFER } }""",
+            "[2, 0]",
+        ),
     ],
 )
 def test_an_element_that_nobody_writes(body: str, element: str):
