@@ -21,6 +21,7 @@ from whence.relay.tensor_calls import lowered
 from whence.syntax.relay.operators import operator_names
 from whence.te.language.locations import here
 from whence.topi.by_layout import BY_LAYOUT
+from whence.topi.schedules import Schedules
 
 _RENAMED = {
     "matmul": "nn.matmul",
@@ -49,16 +50,17 @@ class _Family:
 
 
 _FAMILIES = {name: _Family(f"{name}.") for name in ("nn", "image", "vision")}
+_SCHEDULES = {name: Schedules(f"whence.topi.{name}") for name in ("generic", "x86")}
 
 
 def __getattr__(name: str) -> Any:
     if name in ("testing", "utils"):
         return import_module(f"whence.topi.{name}")
-    return _FAMILIES.get(name) or _function(name)
+    return _FAMILIES.get(name) or _SCHEDULES.get(name) or _function(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*_FAMILIES, *(name for name in _names() if "." not in name)})
+    return sorted({*_FAMILIES, *_SCHEDULES, *(name for name in _names() if "." not in name)})
 
 
 def _names() -> set[str]:
