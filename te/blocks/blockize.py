@@ -151,7 +151,7 @@ def _start(state: State, block: BlockOp, outer: BlockOp, halves: Sequence[_Halve
     hints = [f"{name}_i" for name in names]
     start = BlockOp.make(label, axes, identity, [loop.var for loop in loops], hints=hints)
     point = _point(outer, halves, dict(zip(numbers, start.block.args, strict=True)))
-    ops, _ = copied(block.init.block.ops, dict(zip(block.block.args, point, strict=True)), {})
+    ops, _ = copied(block.init.block.ops, dict(zip(block.block.args, point, strict=True)), {}, state)
     start.block.add_ops(ops)
     if loops:
         loops[-1].block.add_op(start)

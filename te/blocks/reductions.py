@@ -72,8 +72,11 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     }
     for op in init.block.ops:
         start.block.add_op(op.clone(variables))
-        assert start.block.last_op is not None
-        variables.update(zip(op.results, start.block.last_op.results, strict=True))
+        made = start.block.last_op
+        assert made is not None
+        variables.update(zip(op.results, made.results, strict=True))
+        for old, new in zip(walk(op), walk(made), strict=True):
+            state.move(old, new)
     for op in walk(start):
         for value in index_operands(op):
             if op is not start and value in block.block.args:

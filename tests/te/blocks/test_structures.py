@@ -171,6 +171,14 @@ def test_what_is_in_a_block_that_is_made_anew_keeps_its_handles():
     with pytest.raises(ScheduleError, match="got one that transform_block_layout did away with"):
         s.unroll(i)
     check_values("EW", s)
+    t = scheduled("MM")
+    outer = t.blockize(t.get_loops("C")[1])
+    start = t.get_sblock("C_init")
+    t.blockize(t.get_loops(outer)[0])
+    t.annotate(start, "note", 1)
+    t.decompose_reduction("C_o_o", t.add_unit_loop("C_o_o"))
+    t.annotate(start, "more", 1)
+    check_values("MM", t)
 
 
 @pytest.fixture
