@@ -77,6 +77,12 @@ def test_blocks_of_both_spellings() -> None:
         assert set(block.attributes) == {"note", "why"}
 
 
+def test_letters_of_axes() -> None:
+    text = MATMUL.replace("T.axis.spatial(8, ", "T.axis.S(8, ")
+    assert text != MATMUL
+    assert from_source(text).op.is_structurally_equivalent(from_source(MATMUL).op)
+
+
 def test_open_sizes_and_views() -> None:
     func = from_source(
         """

@@ -13,7 +13,8 @@ import ast
 import json
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from whence.support.errors import WhenceError
 from whence.testing import as_tvm
 
 _running = False
@@ -102,6 +104,21 @@ def _named(module: ModuleType, name: str) -> Any:
         return value
 
 
+def _lenient(reader: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader of functions that gives a placeholder for one that is refused while a file loads."""
+
+    @wraps(reader)
+    def read(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return reader(*args, **kwargs)
+        except WhenceError as error:
+            if _running:
+                raise
+            return Missing(f"a function that is refused: {str(error).splitlines()[0]}")
+
+    return read
+
+
 def place(source: str) -> None:
     """Put placeholders for the names of tvm that the text of a file needs, and that are missing."""
     known: dict[str, Any] = {}
@@ -119,6 +136,9 @@ def place(source: str) -> None:
                         known[alias.asname or alias.name] = _named(_module(home), alias.name)
             case _:
                 pass
+    for module in known.values():
+        if isinstance(module, ModuleType) and callable(reader := vars(module).get("prim_func")):
+            module.prim_func = _lenient(reader)
     for chain in _loaded(tree):
         value = known.get(chain[0])
         for name in chain[1:]:

@@ -185,5 +185,21 @@ def test_the_door():
         tir.Schedule("text")  # type: ignore[arg-type]
 
 
+def test_the_kernel_of_a_function_is_main():
+    from block_kernels import MM
+
+    from whence import tir
+    from whence.kernels.building import parsed_prim_func
+
+    func = tir.PrimFunc.of(parsed_prim_func(MM.replace("@main", "@other")))
+    s = tir.Schedule(func, error_render_level="fast")
+    s.parallel(s.get_loops("C")[0])
+    assert "T.parallel(8)" in s.mod["main"].script()
+    assert func.op.sym_name.data == "other"
+    with pytest.raises(tir.ScheduleError) as error:
+        s.parallel(s.get_loops("C")[2])
+    assert "would work" not in str(error.value)
+
+
 def test_every_primitive_of_the_table_is_a_method():
     assert [kind.name for kind in KINDS if not hasattr(BlockSchedule, kind.name)] == []

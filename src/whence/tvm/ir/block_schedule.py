@@ -16,9 +16,9 @@ DETAILS = ("detail", "fast", "none")
 class Schedule(BlockSchedule):
     """A schedule of a kernel or a module of kernels, which stay as they are.
 
-    mod: a `PrimFunc`, or an `IRModule`. seed: of the samples, None or -1 for one of its own. error_render_level: with
-    "detail" an error ends with a call that would work, which takes some calls to find. debug_mask, enable_check:
-    ignored, as each primitive is checked. Raises ScheduleError for anything else.
+    mod: a `PrimFunc`, which is `main` then, or an `IRModule`. seed: of the samples, None or -1 for one of its own.
+    error_render_level: with "detail" an error ends with a call that would work, which takes some calls to find.
+    debug_mask, enable_check: ignored, as each primitive is checked. Raises ScheduleError for anything else.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class Schedule(BlockSchedule):
             raise ScheduleError(f"Schedule: expected an error level among {expected}, got {error_render_level!r}")
         if not hasattr(mod, "module"):
             raise ScheduleError(f"Schedule: expected a PrimFunc or an IRModule, got {type(mod).__name__}")
-        self._given: IRModule = IRModule.from_expr(mod) if isinstance(mod, PrimFunc) else mod
-        super().__init__(mod.module)
+        self._given: IRModule = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
+        super().__init__(self._given.module)
         self.explains = error_render_level == "detail"
         self.seed(seed)
 

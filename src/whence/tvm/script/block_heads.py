@@ -132,6 +132,7 @@ class Blocks(Statements):
         if kind == "remap":
             self._remapped(target, call, args, head)
             return
+        kind = LETTERS.get(kind, kind)
         if kind not in AXES:
             self.source.refuse(call.func, f"expected T.axis.remap or one among {', '.join(AXES)}, got T.axis.{kind}")
         if named or len(args) != 2:

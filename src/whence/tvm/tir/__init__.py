@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing
 from importlib import import_module
 
+from whence.support.errors import ScheduleError as ScheduleError
 from whence.support.names import did_you_mean
 from whence.support.rooms import homes_in, name_in
 from whence.syntax.relay.type_view import Any as Any
