@@ -64,19 +64,26 @@ class Graph:
 
     def node(self, kind: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Add a node of one output; its name."""
+        return self.several(kind, inputs, 1, **attributes)[0]
+
+    def several(self, kind: str, inputs: Sequence[str], outputs: int, **attributes: Any) -> list[str]:
+        """Add a node; the names of its outputs."""
         from onnx import helper
 
         number = len(self.nodes)
-        name = self.unique(f"v{number}")
-        new = helper.make_node(kind, list(inputs), [name], name=f"{kind}_{number}")
+        names = [self.unique(f"v{number}") for _ in range(outputs)]
+        new = helper.make_node(kind, list(inputs), names, name=f"{kind}_{number}")
         new.metadata_props.add(key=LAYERS, value=self.layers)
         new.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
         self.nodes.append(new)
-        return name
+        return names
 
 
 Emit: TypeAlias = Callable[[Graph, Operator, Sequence[str]], str]
 Holds: TypeAlias = Callable[[Operator], bool]
+Row: TypeAlias = tuple[Callable[[Graph, Operator, Sequence[str]], Sequence[str]], Holds]
+"""How an operator becomes nodes with an output for each result, and whether an op of the kind can."""
+NO_ROWS: Mapping[str, Row] = {}
 
 
 def _anything(op: Operator) -> bool:
@@ -331,7 +338,7 @@ _COMPARISONS = {
 
 
 def _cast(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
-    return graph.node("Cast", inputs, to=_kind(op.results[0]))
+    return graph.node("Cast", inputs, to=element_kind(op.results[0]))
 
 
 def _casts(op: Operator) -> bool:
@@ -421,12 +428,12 @@ def exports(op: Operator) -> bool:
     return len(dtypes) == 1 and dtypes <= DTYPES.get(name, _FLOATS) and row[1](op)
 
 
-def export(module: ModuleOp, name: str | None = None) -> ModelProto:
+def export(module: ModuleOp, name: str | None = None, more: Mapping[str, Row] = NO_ROWS) -> ModelProto:
     """The ONNX model of `@main` of a module, calls of other functions included.
 
-    name: of the model, whose inputs and outputs have the names of the function's then; without it, inputs are `x0`, ..,
-    outputs `y0`, .., as equal functions have equal models. Nodes have the layers that they serve as metadata. Raises
-    VerifyException for an op that ONNX does not have.
+    more: rows of operators beside the table. name: of the model, whose inputs and outputs have the names of the
+    function's then; without it, inputs are `x0`, .., outputs `y0`, .., as equal functions have equal models. Nodes have
+    the layers that they serve as metadata. Raises VerifyException for an op that ONNX does not have.
     """
     from onnx import helper
 
@@ -437,12 +444,12 @@ def export(module: ModuleOp, name: str | None = None) -> ModelProto:
     inputs = [graph.unique(hint or f"x{number}") for number, hint in enumerate(hints)]
     outputs = [graph.unique(hint) for hint in _output_names(main, named=name is not None)]
     graph.names.update(zip(main.block.args, inputs, strict=True))
-    for output, result in zip(outputs, _emit(graph, main, module, functions), strict=True):
+    for output, result in zip(outputs, _emit(graph, main, module, functions, more), strict=True):
         graph.nodes.append(helper.make_node("Identity", [result], [output]))
 
     def infos(names: Sequence[str], of: Sequence[SSAValue]) -> list[ValueInfoProto]:
         pairs = zip(names, of, strict=True)
-        return [helper.make_tensor_value_info(one, _kind(value), shape_of(value)) for one, value in pairs]
+        return [helper.make_tensor_value_info(one, element_kind(value), shape_of(value)) for one, value in pairs]
 
     whole = helper.make_graph(
         graph.nodes, name or "main", infos(inputs, main.block.args), infos(outputs, values), graph.initializers
@@ -458,14 +465,16 @@ def _output_names(main: FuncOp, *, named: bool) -> list[str]:
     return [name.data for name in names] if len(names) == count else [f"y{number}" for number in range(count)]
 
 
-def _kind(value: SSAValue) -> int:
-    """ONNX's number of a value's dtype."""
+def element_kind(value: SSAValue) -> int:
+    """Return ONNX's number of a value's dtype."""
     from onnx import helper
 
     return helper.np_dtype_to_tensor_dtype(numpy_dtype(element_of(value)))
 
 
-def _emit(graph: Graph, func: FuncOp, module: ModuleOp, functions: Mapping[str, FuncOp]) -> list[str]:
+def _emit(
+    graph: Graph, func: FuncOp, module: ModuleOp, functions: Mapping[str, FuncOp], more: Mapping[str, Row]
+) -> list[str]:
     """The nodes of a function whose parameters have names; the names of what it returns."""
     for op in func.block.ops:
         graph.layers = ", ".join(layer_names(op.location))
@@ -478,9 +487,11 @@ def _emit(graph: Graph, func: FuncOp, module: ModuleOp, functions: Mapping[str, 
             callee = functions[op.callee.string_value()]
             # A function may be called again: its values get new names then.
             graph.names.update(zip(callee.block.args, operands, strict=True))
-            graph.names.update(zip(op.outputs, _emit(graph, callee, module, functions), strict=True))
+            graph.names.update(zip(op.outputs, _emit(graph, callee, module, functions, more), strict=True))
         elif isinstance(op, Operator) and exports(op):
             graph.names[op.results[0]] = EXPORTED[op.name.removeprefix("relay.")][0](graph, op, operands)
+        elif isinstance(op, Operator) and (row := more.get(op.name.removeprefix("relay."))) is not None and row[1](op):
+            graph.names.update(zip(op.results, row[0](graph, op, operands), strict=True))
         else:
             fail(op, "an operator that ONNX has as it is", op.name)
     fail(func, "a body that ends in relay.return", "none")

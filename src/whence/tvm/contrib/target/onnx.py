@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence import relay
 from whence.lowering.external.onnx_export import OPSET, export
+from whence.lowering.external.onnx_layers import LAYERS
 from whence.relay.executors import bound_params
 from whence.relay.module import IRModule
 from whence.support.dtypes import Array
@@ -40,7 +41,7 @@ def to_onnx(
     mod = IRModule.from_expr(relay_ir) if isinstance(relay_ir, relay.Function) else relay_ir
     module = mod.module if isinstance(mod, IRModule) else mod
     bound = IRModule.of(bound_params(module, params) if params else module)
-    model = export(relay.transform.SimplifyInference()(bound).module, name)
+    model = export(relay.transform.SimplifyInference()(bound).module, name, LAYERS)
     if path is not None:
         with replacing(Path(path)) as stream:
             stream.write(model.SerializeToString())
