@@ -14,6 +14,7 @@ from ...dialects.schedule.knob import check_knob
 from ...dialects.tir import SCHEDULED, BlockOp, ForOp, PrimFuncOp, prim_funcs
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
+from ...support.rooms import name_in
 from . import lookups, sampling
 from .record import BlockRecord, Unrecorded, attribute_of, replay
 from .remedies import Call, add_remedy
@@ -74,6 +75,10 @@ class Scheduling:
         Scheduling.__init__(made, self._origin)
         replay(made, sequence, count)
         return made
+
+    def explain(self, **options: Any) -> Any:
+        """Return what each primitive did: loops before and after, and the time; options and errors as `te.explain`."""
+        return name_in("whence.te", "explain")(self, **options)
 
     def knob(self, name: str, candidates: Sequence[int], decision: int) -> int:
         """A number for primitives that might be another of the candidates: `split(i, [None, s.knob("rows", ..)])`.

@@ -284,7 +284,7 @@ def build_prim_func(
 def kernel_of(func: PrimFuncOp | HoldsModule | str) -> PrimFuncOp:
     """The kernel that is meant, verified."""
     if not isinstance(func, PrimFuncOp):
-        func = parsed_prim_func(func) if isinstance(func, str) else _only(func.module)
+        func = parsed_prim_func(func) if isinstance(func, str) else only_kernel(func.module)
     func.verify()
     return func
 
@@ -292,12 +292,13 @@ def kernel_of(func: PrimFuncOp | HoldsModule | str) -> PrimFuncOp:
 def parsed_prim_func(text: str) -> PrimFuncOp:
     """Return the kernel of a text; raises FrontendError for malformed text, PipelineError if it has not one kernel."""
     try:
-        return _only(LocatedParser(kernel_context(), text, "<text>").parse_module())
+        return only_kernel(LocatedParser(kernel_context(), text, "<text>").parse_module())
     except ParseError as error:
         raise FrontendError(f"build_prim_func: {one_line(error)}") from error
 
 
-def _only(module: ModuleOp) -> PrimFuncOp:
+def only_kernel(module: ModuleOp) -> PrimFuncOp:
+    """The kernel of a module; raises PipelineError for one that has not one kernel alone."""
     functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
     if len(functions) != 1 or len(module.body.block.ops) != 1:
         raise PipelineError(f"build_prim_func: expected one tir.prim_func, got {len(functions)}")

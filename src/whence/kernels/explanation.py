@@ -9,14 +9,17 @@ from itertools import zip_longest
 import numpy as np
 
 from whence.explorer.report import seconds
+from whence.explorer.session.block_films import block_film
 from whence.explorer.session.schedules import film
-from whence.kernels.building import build_schedule
+from whence.kernels.building import build_prim_func, build_schedule, only_kernel
 from whence.kernels.schedule_text import random_inputs
 from whence.lowering.llvm_to_native.target import Target
 from whence.runtime.program.timing import Timing
 from whence.support.doors import door
 from whence.support.errors import PipelineError, ScheduleError, expectation
 from whence.support.markup import folded, html_table, preformatted
+from whence.te.blocks.schedule import BlockSchedule
+from whence.te.blocks.view import trees as block_trees
 from whence.te.schedule.create import with_sizes
 from whence.te.schedule.schedule import Schedule
 
@@ -104,7 +107,7 @@ class Explanation:
 
 @door()
 def explain(
-    schedule: Schedule,
+    schedule: Schedule | BlockSchedule,
     *,
     target: str | Target = "native",
     threads: int | None = 1,
@@ -119,12 +122,16 @@ def explain(
     machine = target if isinstance(target, Target) else Target.parse(target)
     if measure and not machine.host:
         raise PipelineError(expectation("explain", "measure=False, as the target is another machine", "measure=True"))
-    frames = film(schedule, machine.hardware, threads or machine.hardware.cores).frames
+    if isinstance(schedule, BlockSchedule):
+        name, frames = schedule.sequence.target.data, block_film(schedule).frames
+    else:
+        name = schedule.func.sym_name.data
+        frames = film(schedule, machine.hardware, threads or machine.hardware.cores).frames
     steps: list[Step] = []
     before: dict[str, list[str]] = {}
     for number, frame in enumerate(frames):
         now = schedule.snapshot(number)
-        trees = _trees(now)
+        trees = block_trees(now.module) if isinstance(now, BlockSchedule) else _trees(now)
         changed = [label for label in {**before, **trees} if before.get(label) != trees.get(label)]
         steps.append(
             Step(
@@ -139,7 +146,7 @@ def explain(
             )
         )
         before = trees
-    return Explanation(schedule.func.sym_name.data, tuple(steps))
+    return Explanation(name, tuple(steps))
 
 
 def _trees(schedule: Schedule) -> dict[str, list[str]]:
@@ -153,12 +160,15 @@ def _trees(schedule: Schedule) -> dict[str, list[str]]:
     return trees
 
 
-def _measured(schedule: Schedule, target: Target, threads: int | None, seed: int) -> float | None:
+def _measured(schedule: Schedule | BlockSchedule, target: Target, threads: int | None, seed: int) -> float | None:
     """The median seconds of a call; None for a schedule that cannot be carried out."""
     try:
-        if schedule.open is not None:
-            schedule = with_sizes(schedule, dict.fromkeys(schedule.open.names, _OPEN))
-        function = build_schedule(schedule, target=target, threads=threads)
+        if isinstance(schedule, BlockSchedule):
+            function = build_prim_func(only_kernel(schedule.module), target=target, threads=threads)
+        else:
+            if schedule.open is not None:
+                schedule = with_sizes(schedule, dict.fromkeys(schedule.open.names, _OPEN))
+            function = build_schedule(schedule, target=target, threads=threads)
     except ScheduleError:
         return None
     if function.sizes:
