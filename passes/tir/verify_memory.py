@@ -25,10 +25,10 @@ from ...provenance.diagnostics import message
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
 from .analysis import out_of_range
+from .analysis.accesses import name_of
 from .analysis.dependence import carried
 from .analysis.effects import writes
 from .analysis.meetings import DATA
-from .analysis.out_of_range import name_of
 from .analysis.touches import unwritten
 
 

@@ -35,7 +35,6 @@ from ....dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ....dialects.tir.statements import DeclBufferOp
 from ....dialects.tir.tiles import TileLoadOp
 from .meetings import Access, Clause, Variable
-from .out_of_range import name_of
 
 Element: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | TileLoadOp | TileStoreOp
 
@@ -86,18 +85,20 @@ class Nest:
         """Return what an access touches, and when; None if that is never."""
         place = _Place(self)
         writes = isinstance(op, StoreOp | MaskedStoreOp | TileStoreOp)
-        if not place.surrounded(op):
+        if (map := place.point(op)) is None:
             return None
-        seen = view(op, {})
-        map = place.substituted(seen.values, seen.map)
-        guard = place.substituted(seen.values, seen.guard)
-        place.clauses += [((expr,),) for expr in guard]
         map = place.lanes_of(op, map)
         if isinstance(op, MaskedLoadOp | MaskedStoreOp):
             place.masked(op)
         map, buffer = place.behind_views(op.buffer, map)
         access = Access(tuple(place.dims), map, tuple(place.clauses), writes)
         return Touch(op, buffer, access, writes, place.certain)
+
+    def point(self, op: LoadOp | StoreOp) -> Access | None:
+        """Return the indices of an access, of a vector those of its first lane, and when it happens; None if never."""
+        place = _Place(self)
+        map = place.point(op)
+        return None if map is None else Access(tuple(place.dims), map, tuple(place.clauses), isinstance(op, StoreOp))
 
     def range_of(self, variable: Variable) -> Range:
         return self.ranges.get(variable, UNBOUNDED)
@@ -159,7 +160,16 @@ class _Place:
         self.clauses += [((over[0], over[1]),), ((over[0] * -1,), (over[1] * -1,))]
         return own
 
-    def surrounded(self, op: Operation) -> bool:
+    def point(self, op: Element) -> tuple[AffineExpr, ...] | None:
+        """Add the conditions of an access; return its indices, None if it never happens."""
+        if not self._surrounded(op):
+            return None
+        seen = view(op, {})
+        map = self.substituted(seen.values, seen.map)
+        self.clauses += [((expr,),) for expr in self.substituted(seen.values, seen.guard)]
+        return map
+
+    def _surrounded(self, op: Operation) -> bool:
         """Add the conditions of all that is around an op; return False if it never runs."""
         around = [op]
         while (parent := around[-1].parent_op()) not in (None, self.nest.within) and not isinstance(parent, PrimFuncOp):
@@ -307,6 +317,13 @@ def same_place(left: Element, right: Element) -> bool:
     ranges = tuple(nest.range_of(name) for name in numbers)
     apart = linear(flat[0], ranges).plus(linear(flat[1], ranges), -1)
     return not apart.terms and same(apart.constant, 0)
+
+
+def name_of(buffer: SSAValue) -> str:
+    """Return the name of a buffer for messages."""
+    if buffer.name_hint:
+        return f"%{buffer.name_hint}"
+    return f"argument {buffer.index}" if isinstance(buffer, BlockArgument) else "a buffer"
 
 
 def root_of(buffer: SSAValue) -> SSAValue:

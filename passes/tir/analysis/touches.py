@@ -17,9 +17,8 @@ from ....dialects.tir.masked import MaskedLoadOp, MaskedStoreOp
 from ....dialects.tir.prefetch import PrefetchOp
 from ....provenance.diagnostics import message
 from .access_sets import AccessSet, missing
-from .accesses import Nest, Touch
+from .accesses import Nest, Touch, name_of
 from .meetings import Variable
-from .out_of_range import name_of
 
 Store: TypeAlias = StoreOp | MaskedStoreOp
 _MANY = 64
