@@ -83,12 +83,14 @@ def _tensor(array: Array, code: int, bits: int) -> Iterator[bytes | memoryview]:
         yield chunk.reshape(-1).view(np.uint8).data
 
 
-def tensor_bytes(array: Array) -> bytes:
+def tensor_bytes(array: Array, has_booleans: bool = False) -> bytes:
     """Return the bytes of one tensor in a params file.
 
+    has_booleans: write booleans with the code of their own that TVM's newer releases have, not as integers of one bit.
     Raises FrontendError for a dtype that the format lacks.
     """
-    return b"".join(_tensor(array, *_code("a tensor", array)))
+    code = (BOOL, 8) if has_booleans and array.dtype == np.bool_ else _code("a tensor", array)
+    return b"".join(_tensor(array, *code))
 
 
 def _code(name: str, array: Array) -> tuple[int, int]:

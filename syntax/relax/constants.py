@@ -70,14 +70,14 @@ def _graph(tensors: Sequence[Array], kind: str) -> dict[str, Any]:
     constants: list[int] = []
     for tensor in tensors:
         numbers = [node("int", int(extent)) for extent in tensor.shape]
-        extents = [node("ir.IntImm", {"span": none, "ty": whole, "value": nodes[n]["data"]}) for n in numbers]
+        extents = [node("ir.IntImm", {"span": none, "ty": whole, "value": n}) for n in numbers]
         values = node("ffi.Array", extents)
         shape_type = node("relax.ShapeType", {"span": none, "values": values, "ndim": tensor.ndim})
         shape = node("relax.expr.ShapeExpr", {"span": none, "ty": shape_type, "values": values})
         dtype = node("ir.PrimType", {"span": none, "dtype": tensor.dtype.name})
         fields = {"span": none, "shape": shape, "dtype": dtype, "vdevice": none, "ndim": tensor.ndim}
         type_ = node("relax.TensorType", fields)
-        data = node("ffi.Tensor", base64.b64encode(tensor_bytes(tensor)).decode())
+        data = node("ffi.Tensor", base64.b64encode(tensor_bytes(tensor, has_booleans=True)).decode())
         constants.append(node(kind, {"span": none, "ty": type_, "value": data}))
     name, items = node("ffi.String", kind), node("ffi.Array", constants)
     root = node("ffi.Map", [name, items])

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.types import function_type
-from ...dialects.sizes import Size, broadcast_sizes
+from ...dialects.sizes import Size, broadcast_sizes, same_shape
 from ...dialects.sizes import product as product_of
 from ...dialects.sizes.types import extents_of
 from ...support.dtypes import numpy_of
@@ -105,6 +105,10 @@ def number_of(value: Any, name: str) -> float:
     return float(value)
 
 
+def _repeated(data: Expr, shape: Sequence[Size]) -> Expr:
+    return data if same_shape(shape_of(data), shape) else call("broadcast_to", data, shape=list(shape))
+
+
 def product(a: Expr, b: Expr, out_dtype: str | None) -> Expr:
     """Return the product of matrices, or of batches of matrices, which broadcast."""
     left, right = shape_of(a), shape_of(b)
@@ -116,7 +120,7 @@ def product(a: Expr, b: Expr, out_dtype: str | None) -> Expr:
     if batch is None:
         raise FrontendError(f"matmul: expected batches that broadcast, got {left[:-2]} and {right[:-2]}")
     flat = [
-        call("reshape", call("broadcast_to", x, shape=[*batch, *ends]), newshape=[product_of(batch), *ends])
+        call("reshape", _repeated(x, (*batch, *ends)), newshape=[product_of(batch), *ends])
         for x, ends in ((a, left[-2:]), (b, right[-2:]))
     ]
     matrices = call("nn.batch_matmul", *flat, transpose_b=False, out_dtype=out_dtype)
