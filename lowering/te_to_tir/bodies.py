@@ -46,6 +46,8 @@ class BodyLowering:
         """The storage of each tensor's elements."""
         self.vars: list[SSAValue] = []
         self.ranges: list[Range] = []
+        self.blocks = False
+        """True when stages become blocks, whose lowering fuses products with sums."""
         self.past_the_end = False
         """True when the current computation may lie past the end of its tensor, where others are read as zero."""
 
@@ -116,7 +118,7 @@ class BodyLowering:
     def combined(
         self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr], olds: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The accumulators after one more term; a product that is summed becomes a fused multiply-add."""
+        """The accumulators after one more term; a product that is summed is a fused multiply-add, but in blocks."""
         assert compute.reducer is not None
         terms = self.elements(compute, points)
         if compute.combiner is not None:
@@ -124,7 +126,8 @@ class BodyLowering:
             return self._predicated(terms, olds, news) if te.PREDICATED in compute.attributes else news
         (old,), (term,) = olds, terms
         product = term.owner
-        if compute.reducer.data == "sum" and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
+        is_sum = compute.reducer.data == "sum" and not self.blocks
+        if is_sum and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
             a, b = product.operands
             location = product.location
             product.detach()

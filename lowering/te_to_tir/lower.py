@@ -36,6 +36,7 @@ def lower_schedule(
     results: Sequence[SSAValue] | None = None,
     draft: bool = False,
     own_layouts: bool = False,
+    blocks: bool = False,
 ) -> tir.PrimFuncOp:
     """The prim_func of a schedule, with the te.func's name. The schedule's function is consumed.
 
@@ -43,6 +44,7 @@ def lower_schedule(
     results: the tensors that the function writes for its caller, in order, by default those that it returns. One of a
     stage that is computed in a loop has the elements that its readers need.
     draft: to be looked at, not run: local buffers may be larger than a thread's stack.
+    blocks: each stage is a block over its axes; of stages as they are without a schedule.
     own_layouts: arguments and results may have the layouts of `transform_layout`, which the caller knows of.
 
     Raises ScheduleError when the schedule cannot be carried out.
@@ -50,7 +52,8 @@ def lower_schedule(
     normalize(schedule)
     if not own_layouts:
         _check_row_major(schedule)
-    lowering = _Lowering(schedule, part, list(schedule.func.return_op.values if results is None else results))
+    outputs = list(schedule.func.return_op.values if results is None else results)
+    lowering = _Lowering(schedule, part, outputs, blocks=blocks)
     lowering.draft = draft
     return lowering.run()
 
@@ -68,7 +71,7 @@ def _lower_intrin(intrin: TensorIntrin, part: Part) -> tir.PrimFuncOp:
 
 
 class _Lowering(NestLowering):
-    def __init__(self, schedule: Schedule, part: Part, outputs: Sequence[SSAValue]):
+    def __init__(self, schedule: Schedule, part: Part, outputs: Sequence[SSAValue], *, blocks: bool = False):
         source = schedule.func
         values = [*source.block.args, *outputs]
         types = [cast(TensorType[Attribute], value.type) for value in values]
@@ -80,9 +83,9 @@ class _Lowering(NestLowering):
         func.location = source.location
         returned = set(source.return_op.values)
         self.scans = scan_bodies(source)
-        super().__init__(func, _lower_intrin, schedule, infer_bounds(schedule), part)
+        super().__init__(func, _lower_intrin, schedule, infer_bounds(schedule), part, blocks=blocks)
         for argument, value, layout in zip(func.block.args, values, layouts, strict=True):
-            argument.name_hint = "out" if value in returned else value.name_hint
+            argument.name_hint = "out" if value in returned and not blocks else value.name_hint
             argument.location = value_location(value)
             rank = len(cast(TensorType[Attribute], value.type).shape)
             self.storage[value] = Stored(argument, [ZERO] * rank, layout)

@@ -15,6 +15,7 @@ from ...dialects import tir
 from ...dialects.affine import ZERO, below, bounds, linear, simplify, substitute
 from ...dialects.sizes import Size, proves, same
 from ...dialects.sizes.kernel import at_least, lifted
+from ...dialects.tir.block import InitOp
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds
@@ -41,6 +42,8 @@ class NestLowering(SkipLowering):
         schedule: Schedule,
         bounds: Mapping[StageState, Bounds],
         part: Part,
+        *,
+        blocks: bool = False,
     ):
         super().__init__(func, lower_intrin)
         self.schedule = schedule
@@ -59,7 +62,8 @@ class NestLowering(SkipLowering):
         self._locations: dict[StageState, LocationAttr] = {}
         self._wanted: dict[StageState, SSAValue] = {}
         """The flags of sums whose terms are added only where that is raised."""
-        self._keep_trivial = bool(PassContext.current().option("tir.debug_keep_trivial_loop"))
+        self.blocks = blocks
+        self._keep_trivial = blocks or bool(PassContext.current().option("tir.debug_keep_trivial_loop"))
 
     def place(self, stage: StageState) -> None:
         """A stage with its buffers, at the place where the builder is."""
@@ -92,6 +96,9 @@ class NestLowering(SkipLowering):
     def _emit(self, stage: StageState, region: Sequence[Interval]) -> None:
         nest = Nest(stage, region, loop_extents(stage, region), self._rounded(stage))
         bound: dict[IterVar, AffineExpr] = {}
+        if self.blocks:
+            self._block(nest, bound)
+            return
         tiled = next((axis for axis in stage.leaf if axis.intrin is not None), None)
         loops = stage.leaf[: stage.leaf.index(tiled)] if tiled is not None else stage.leaf
         reduction = next((i for i, axis in enumerate(loops) if axis.reduce), len(loops))
@@ -121,6 +128,34 @@ class NestLowering(SkipLowering):
                         self.tile(nest, bound, tiled, "update" if apart else "all", self.children)
                     else:
                         self.store(nest, bound, init=False)
+
+    def _block(self, nest: Nest, bound: dict[IterVar, AffineExpr]) -> None:
+        """All loops of a stage, around a block over the axes of its tensor and of its reduction."""
+        stage, compute = nest.stage, nest.stage.compute
+        if stage.relations or any(axis.intrin is not None for axis in stage.leaf) or mixed_axes(stage):
+            stage.fail("blocks", "expected a stage whose loops are the axes of its tensor, as without a schedule")
+        with self._loops(nest, stage.leaf, bound), self.builder.located(compute.location):
+            axes = [
+                *zip(compute.axes, stage.axes, strict=True),
+                *zip(compute.reduce_axes, stage.reduce_axes, strict=True),
+            ]
+            kinds = [("reduce" if axis.reduce else "spatial", nest.extents[axis]) for _, axis in axes]
+            map, operands = self.access([bound[axis] for _, axis in axes])
+            hints = [f"v_{axis.name}" for _, axis in axes]
+            block = self.builder.add(tir.BlockOp.make(compute.label.data, kinds, map, operands, hints=hints))
+            inner, points = len(self.vars), dict[SSAValue, AffineExpr]()
+            for (argument, _), (_, extent), value in zip(axes, kinds, block.block.args, strict=True):
+                points[argument] = AffineDimExpr(len(self.vars))
+                self.vars.append(value)
+                self.ranges.append((0, extent - 1))
+            if compute.reducer is not None:
+                with self.builder.at(block.block):
+                    init = self.builder.add(InitOp.make())
+                with self.builder.at(init.block):
+                    self.stores_at(stage, points, init=True)
+            with self.builder.at(block.block):
+                self.stores_at(stage, points, init=False)
+            del self.vars[inner:], self.ranges[inner:]
 
     @contextmanager
     def _loops(

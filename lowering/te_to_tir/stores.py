@@ -60,20 +60,25 @@ class StoreLowering(BufferLowering):
                 branch = self.builder.add(tir.IfOp.make(map, operands, likely=_may_be_cut(nest)))
                 self.builder.block = branch.block
             self.past_the_end = bool(nest.rounded)
-            stores = [self.storage[output] for output in compute.outputs]
-            targets = [self.target(compute, points, storage) for storage in stores]
-            if compute.reducer is None:
-                values = self.elements(compute, points)
-            elif init:
-                values = self.starts(compute, points)
-            else:
-                loads = [tir.LoadOp.make(store.buffer, *target) for store, target in zip(stores, targets, strict=True)]
-                olds = [self.builder.add(load).result for load in loads]
-                values = self.combined(compute, points, olds)
-            for value, store, target in zip(values, stores, targets, strict=True):
-                self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
+            self.stores_at(stage, points, init=init)
             self.past_the_end = False
         self.builder.block = block
+
+    def stores_at(self, stage: StageState, points: dict[SSAValue, AffineExpr], *, init: bool) -> None:
+        """Store the stage's element at `points`; init: what its reduction starts from."""
+        compute = stage.compute
+        stores = [self.storage[output] for output in compute.outputs]
+        targets = [self.target(compute, points, storage) for storage in stores]
+        if compute.reducer is None:
+            values = self.elements(compute, points)
+        elif init:
+            values = self.starts(compute, points)
+        else:
+            loads = [tir.LoadOp.make(store.buffer, *target) for store, target in zip(stores, targets, strict=True)]
+            olds = [self.builder.add(load).result for load in loads]
+            values = self.combined(compute, points, olds)
+        for value, store, target in zip(values, stores, targets, strict=True):
+            self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
 
     def guards(
         self, nest: Nest, values: dict[IterVar, AffineExpr], points: dict[SSAValue, AffineExpr], init: bool

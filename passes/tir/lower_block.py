@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -13,10 +13,37 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.sizes.kernel import affine_map
-from ...dialects.tir import IfOp, IndexOp, PrimFuncOp, prim_funcs
+from ...dialects.tir import IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, prim_funcs
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
+
+
+class FuseProduct(RewritePattern):
+    """The sum of an element and a product, in a block that starts with an init part."""
+
+    reason = "a reduction rounds once for each term"
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        block = op.parent_op()
+        if not isinstance(op, arith.AddfOp) or not isinstance(block, BlockOp) or block.init is None:
+            return
+        for element, term in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            product = term.owner
+            if isinstance(product, arith.MulfOp) and term.has_one_use() and _is_element(element, op):
+                rewriter.replace(op, [math.FmaOp(product.lhs, product.rhs, element)])
+                rewriter.erase(product)
+                return
+
+
+def _is_element(value: SSAValue, total: arith.AddfOp) -> bool:
+    """Return whether a value is the element that a sum is stored to."""
+    load, (use, *others) = value.owner, [*total.result.uses] or [None]
+    store = use.operation if use is not None else None
+    if others or not isinstance(load, LoadOp) or not isinstance(store, StoreOp) or load.guard is not None:
+        return False
+    same = load.buffer is store.buffer and load.map == store.map
+    return same and tuple(load.indices) == tuple(store.indices)
 
 
 class OpenInit(RewritePattern):
@@ -99,6 +126,7 @@ def _taken(block: Block) -> list[Operation]:
 def run(func: PrimFuncOp) -> None:
     """Open the blocks of one kernel, in place."""
     if any(isinstance(op, BlockOp) for op in walk(func)):
+        rewrite(func.body, [FuseProduct()])
         rewrite(func.body, [OpenInit()])
         rewrite(func.body, [OpenBlock()])
 
@@ -109,7 +137,8 @@ class TirLowerBlockPass(ModulePass):
 
     Before: any kernels. After: there is no block. A variable is a `tir.index` of its binding; a `where` is a `tir.if`
     around all, whose condition is computed if `where` has alternatives; the init part is a `tir.if` on the bindings of
-    reduce variables, which are never negative.
+    reduce variables, which are never negative. In a block with an init part, an element plus a product is
+    a fused product, as for a sum of a schedule.
     Locations: what is inserted has those of the block, the guard of the init part those of the init.
 
     ```mlir

@@ -66,11 +66,14 @@ def lower(
 
 
 @door()
-def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFuncOp:
-    """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others."""
+def create_prim_func(tensors: Sequence[TeTensor], name: str = "main", *, blocks: bool = False) -> PrimFuncOp:
+    """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others.
+
+    blocks: each tensor is a block over its axes, for `tir.Schedule`, as in TVM.
+    """
     inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
     outputs = [tensor for tensor in tensors if tensor not in inputs]
-    return lower(create_schedule(outputs, inputs, name), name=name, simple_mode=True)
+    return _loops(create_schedule(outputs, inputs, name), None, name, {}, blocks=blocks)
 
 
 @dataclass(frozen=True)
@@ -160,14 +163,21 @@ class _Signature:
             argument.name_hint = tensor.name if argument.is_valid_name(tensor.name) else None
 
 
-def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: Mapping[str, float]) -> PrimFuncOp:
+def _loops(
+    schedule: Schedule,
+    signature: _Signature | None,
+    name: str,
+    sizes: Mapping[str, float],
+    *,
+    blocks: bool = False,
+) -> PrimFuncOp:
     """Return the loops of a schedule before all passes; where its sizes are open, for these sizes or for all."""
     opened = schedule.open
     known = opened is not None and not (opened.symbolic and not sizes)
     lowered = with_sizes(schedule, sizes) if known else schedule.snapshot()
     normalize(lowered)
     results = None if signature is None else signature.results(schedule, lowered)
-    func = lower_schedule(lowered, results=results, own_layouts=True)
+    func = lower_schedule(lowered, results=results, own_layouts=True, blocks=blocks)
     func.sym_name = StringAttr(name)
     if signature is not None:
         names = opened.names if opened is not None else ()

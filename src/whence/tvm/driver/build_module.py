@@ -120,9 +120,12 @@ def SchedulePostProcToPrimFunc(
 
 
 @door()
-def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> PrimFunc:
-    """Return the unscheduled loops of te tensors, of which the placeholders are arguments, the others results."""
-    return PrimFunc.of(kernels.create_prim_func(tensors, name))
+def create_prim_func(tensors: Sequence[Tensor], name: str = "main", *, blocks: bool = False) -> PrimFunc:
+    """Return the unscheduled loops of te tensors, of which the placeholders are arguments, the others results.
+
+    blocks: each tensor is a block over its axes, as in TVM.
+    """
+    return PrimFunc.of(kernels.create_prim_func(tensors, name, blocks=blocks))
 
 
 @overload

@@ -87,3 +87,34 @@ tir.prim_func @either(%c: !tir.buffer<16xf32>) outputs 1 {
     } loc("loop")
   } loc("loop")
 } loc("f")
+
+// A product that a reduction adds rounds once; another sum of a product stays.
+// CHECK-LABEL: tir.prim_func @sum
+tir.prim_func @sum(%a: !tir.buffer<8x4xf32>, %b: !tir.buffer<4xf32>, %c: !tir.buffer<8xf32>) outputs 1 {
+  %zero = arith.constant 0.0 : f32
+  tir.for %i in 8 {
+    tir.for %k in 4 {
+      tir.block "C" (%vi : spatial 8, %vk : reduce 4) at [%i, %k] {
+        tir.init {
+          tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+        }
+        %0 = tir.load %c[%vi] : !tir.buffer<8xf32> -> f32
+        %1 = tir.load %a[%vi, %vk] : !tir.buffer<8x4xf32> -> f32
+        %2 = tir.load %b[%vk] : !tir.buffer<4xf32> -> f32
+        %3 = arith.mulf %1, %2 : f32
+        %4 = arith.addf %0, %3 : f32
+        // CHECK: math.fma
+        tir.store %4, %c[%vi] : f32, !tir.buffer<8xf32>
+      }
+    }
+    tir.block "D" (%vi : spatial 8) at [%i] {
+      %5 = tir.load %a[%vi, 0] : !tir.buffer<8x4xf32> -> f32
+      %6 = arith.mulf %5, %5 : f32
+      %7 = tir.load %c[%vi] : !tir.buffer<8xf32> -> f32
+      %8 = arith.addf %7, %6 : f32
+      // CHECK: arith.mulf
+      // CHECK: arith.addf
+      tir.store %8, %c[%vi] : f32, !tir.buffer<8xf32>
+    }
+  }
+}
