@@ -27,7 +27,7 @@ def draw(random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[An
 
 
 def bits(results: Any) -> list[bytes]:
-    values = cast(list[Any], list(results) if isinstance(results, tuple) else [results])
+    values = cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,)
     return [np.asarray(one).tobytes() for one in values]
 
 

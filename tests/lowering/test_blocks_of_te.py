@@ -107,5 +107,5 @@ def test_operators_as_blocks_have_the_bits_of_their_loops() -> None:
 
 
 def _all(results: Any) -> list[Any]:
-    values = cast(list[Any], list(results) if isinstance(results, tuple) else [results])
+    values = cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,)
     return [np.asarray(one) for one in values]
