@@ -94,6 +94,7 @@ KINDS: tuple[Kind, ...] = (
         many=True,
         decided=True,
     ),
+    Kind("sample_compute_location", "SampleComputeLocation", ("block",), (), pure=True, decided=True),
     Kind(
         "split",
         "Split",

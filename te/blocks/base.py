@@ -118,6 +118,37 @@ class Scheduling:
         hints = [f"factor.{number}" for number in range(n)]
         return self.record.add("sample_perfect_tile", [loop], attrs, factors, hints, op.location)
 
+    def sample_compute_location(self, block: BlockLike, decision: int | None = None) -> LoopRV:
+        """A loop of a block's readers in which `compute_at` may compute it, by chance.
+
+        It may be the place where it is, or be inlined, too: `compute_at` of these does nothing, or inlines. decision:
+        the number of the loop, from the outermost; -1 the place where it is, -2 inlined. One that is not possible
+        becomes the nearest smaller one that is.
+        """
+        handle = self._name(block)
+        op = self.state.block("sample_compute_location", handle)
+        loops = dict(enumerate(self.state.handle_of(loop) for loop in lookups.loops_of_readers(op)))
+        chosen = [n for n, loop in loops.items() if self._fits(Call("compute_at", (handle, loop, True)))]
+        possible = [*([-2] if self._fits(Call("compute_inline", (handle,))) else []), -1, *chosen]
+        if decision is None:
+            decision = self.draws.choice(possible)
+        elif decision not in possible:
+            decision = max((number for number in possible if -1 <= number < decision), default=-1)
+        place = {-1: LoopRV("root"), -2: LoopRV("inline")}
+        made = place[decision] if decision in place else self.state.handle(self.state.ops[loops[decision]])
+        hint = f"{op.label.data}_place"
+        return self.record.add(
+            "sample_compute_location", [handle], {"decision": decision}, [made], [hint], op.location
+        )[0]
+
+    def _fits(self, call: Call) -> bool:
+        """Return whether a primitive would be applied."""
+        try:
+            self._try(self.state.copy(), call)
+        except ScheduleError:
+            return False
+        return True
+
     def get(self, handle: Handle | int) -> Operation | int:
         """Return the op of a block or loop, or the number that a choice is decided to be, which fixes its knob."""
         if isinstance(handle, int):

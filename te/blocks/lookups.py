@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...dialects.tir import BlockOp, PrimFuncOp
+from ...dialects.tir import BlockOp, ForOp, PrimFuncOp
 from ...provenance.walk import walk
 from .accesses import buffers_of
-from .state import blocks_in, function_of
+from .state import blocks_in, function_of, loops_of
 
 
 def children(op: Operation) -> list[BlockOp]:
@@ -50,3 +50,9 @@ def outputs(scope: BlockOp | PrimFuncOp) -> list[BlockOp]:
     results = func.block.args[len(func.block.args) - func.outputs.value.data :]
     blocks = [op for op in walk(scope) if isinstance(op, BlockOp) and op is not scope and not blocks_in(op)]
     return [block for block in blocks if {*buffers_of(block, writes=True)} & {*results}]
+
+
+def loops_of_readers(block: BlockOp) -> list[ForOp]:
+    """The loops that are around all blocks that read what a block writes, outermost first."""
+    around = [loops_of(reader) for reader in consumers(block)]
+    return [loop for loop in around[0] if all(loop in each for each in around)] if around else []

@@ -35,21 +35,18 @@ class Refused:
         self.func = function_of(ops[0]) if ops else None
         everything = list(walk(self.func)) if self.func is not None else []
         near = [op for op in self._nest(ops[0]) if isinstance(op, ForOp | BlockOp)] if ops else []
-        self.loops = [self._handle(op) for op in dict.fromkeys([*near, *everything]) if isinstance(op, ForOp)]
-        self.blocks = [self._handle(op) for op in dict.fromkeys([*near, *everything]) if isinstance(op, BlockOp)]
+        ordered = list(dict.fromkeys([*near, *everything]))
+        self.loops = [state.handle_of(op) for op in ordered if isinstance(op, ForOp)]
+        self.blocks = [state.handle_of(op) for op in ordered if isinstance(op, BlockOp)]
 
     @staticmethod
     def _nest(op: Any) -> list[Any]:
         """The ops around one, outermost first, and those in it."""
         return [*loops_of(op), *walk(op)]
 
-    def _handle(self, op: Any) -> Handle:
-        known = next((handle for handle, other in self.state.ops.items() if other is op), None)
-        return known or self.state.handle(op)
-
     def around(self, block: Any) -> list[Handle]:
         """The loops around a block."""
-        return [self._handle(op) for op in loops_of(self.state.ops[block])] if block in self.state.ops else []
+        return [self.state.handle_of(op) for op in loops_of(self.state.ops[block])] if block in self.state.ops else []
 
     def spelled(self, call: Call) -> str:
         """Return a call as Python, where `s` is the schedule."""

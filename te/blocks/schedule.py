@@ -11,7 +11,7 @@ records nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xdsl.ir import Operation
@@ -154,14 +154,30 @@ class BlockSchedule(Structures):
         if index != -1:
             raise ScheduleError(f"{primitive}: expected index -1, the place next to the other block, got {index}")
         handle = self._name(block)
-        op, target = self.state.block(primitive, handle), self.state.loop(primitive, loop)
+        op, attrs = self.state.block(primitive, handle), {"preserve_unit_loops": unit, "index": index}
+        if getattr(loop, "place", ""):
+            self._place_beside_loops(primitive, op, [handle, loop], attrs)
+            return
+        target = self.state.loop(primitive, loop)
         place = placement.compute_at if primitive == "compute_at" else placement.reverse_compute_at
 
         def run() -> list[Operation]:
             place(self.state, op, target, unit=unit)
             return []
 
-        self._apply(primitive, [handle, loop], {"preserve_unit_loops": unit, "index": index}, run, op)
+        self._apply(primitive, [handle, loop], attrs, run, op)
+
+    def _place_beside_loops(self, primitive: str, op: BlockOp, inputs: list[Any], attrs: Mapping[str, object]) -> None:
+        """Leave a block where it is, or inline it, as `sample_compute_location` chose."""
+        inlined = inputs[1].place == "inline"
+        carry_out = inline.compute_inline if primitive == "compute_at" else inline.reverse_compute_inline
+
+        def run() -> list[Operation]:
+            if inlined:
+                carry_out(self.state, op)
+            return []
+
+        self._apply(primitive, inputs, attrs, run, op)
 
     def compute_at(self, block: BlockLike, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
         """Compute a block in a loop of its readers, as much of it as one pass reads.

@@ -71,9 +71,13 @@ class BlockRV(Handle):
 
 
 class LoopRV(Handle):
-    """A loop of a schedule."""
+    """A loop of a schedule, or a place for a block beside loops."""
 
     kind = "loop"
+
+    def __init__(self, place: str = ""):
+        self.place = place
+        """`root`: where the block is; `inline`: in the blocks that read it. Empty for a loop."""
 
 
 class State:
@@ -101,6 +105,11 @@ class State:
         self.ops[handle] = op
         return handle
 
+    def handle_of(self, op: Operation) -> Handle:
+        """Return a handle of a block or a loop, one that there is if possible."""
+        known = next((handle for handle, other in self.ops.items() if other is op), None)
+        return known or self.handle(op)
+
     def block(self, primitive: str, handle: object) -> BlockOp:
         """The block that a handle or a name stands for. Raises ScheduleError if it is gone, or is something else."""
         op = self.scope(primitive, handle)
@@ -124,6 +133,8 @@ class State:
         if not isinstance(handle, Handle) or handle.kind != kind:
             found = f"a {handle.kind}" if isinstance(handle, Handle) else repr(handle)
             raise ScheduleError(f"{primitive}: expected a {kind} of the schedule, got {found}")
+        if isinstance(handle, LoopRV) and handle.place:
+            raise ScheduleError(f"{primitive}: expected a loop of the schedule, got the place '{handle.place}'")
         if (by := self.gone.get(handle)) is not None:
             raise ScheduleError(f"{primitive}: expected a {kind} that is there, got one that {by} did away with")
         if (op := self.ops.get(handle)) is None:

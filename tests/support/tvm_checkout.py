@@ -138,7 +138,7 @@ def place(source: str) -> None:
                 pass
     for module in known.values():
         if isinstance(module, ModuleType) and callable(reader := vars(module).get("prim_func")):
-            module.prim_func = _lenient(reader)
+            vars(module)["prim_func"] = _lenient(reader)
     for chain in _loaded(tree):
         value = known.get(chain[0])
         for name in chain[1:]:
