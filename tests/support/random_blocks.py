@@ -231,6 +231,16 @@ def _pad(s: BlockSchedule, r: Random) -> object:
     return s.pad_einsum(block, [r.choice((1, 2, 3, 4, 5)) for _ in range(count)])
 
 
+def _sampled_place(s: BlockSchedule, r: Random) -> object:
+    block = r.choice(_blocks(s))
+    return s.compute_at(block, s.sample_compute_location(block, r.choice((None, -2, -1, 0, 1, 2))), r.random() < 0.3)
+
+
+def _sampled_tile(s: BlockSchedule, r: Random) -> object:
+    loop = _any_loop(s, r)
+    return s.split(loop, s.sample_perfect_tile(loop, r.choice((2, 3)), r.choice((-1, 2, 4))))
+
+
 PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "split": _split,
     "fuse": _fuse,
@@ -245,6 +255,9 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "reverse_compute_inline": lambda s, r: s.reverse_compute_inline(r.choice(_blocks(s))),
     "compute_at": lambda s, r: s.compute_at(r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3),
     "reverse_compute_at": lambda s, r: s.reverse_compute_at(r.choice(_blocks(s)), _any_loop(s, r)),
+    "compute_at a sampled place": _sampled_place,
+    "split by a sampled tile": _sampled_tile,
+    "annotate": lambda s, r: s.annotate(_any_loop(s, r), "note", r.randrange(9)),
     "cache_read": lambda s, r: s.cache_read(r.choice(_blocks(s)), r.choice((0, 0, 1)), "local"),
     "cache_write": lambda s, r: s.cache_write(r.choice(_blocks(s)), 0, "local"),
     "reindex": lambda s, r: s.reindex(r.choice(_blocks(s)), r.choice((("read", 0), ("read", 1), ("write", 0)))),
@@ -285,6 +298,7 @@ def check(seed: int, counts: Counter[str]) -> None:
     expected = _run(module, arrays)
     for number in range(PER_KERNEL):
         schedule = BlockSchedule(module)
+        schedule.seed(random.randrange(1, 1 << 30))
         schedule.explains = random.random() < 0.05
         for _ in range(random.randrange(2, 9)):
             _step(schedule, random, counts, seed)
