@@ -29,6 +29,7 @@ from ..language.tensor import Operation as TeOperation
 from .normalize import normalize
 from .open_sizes import FunctionSizes, OpenSizes
 from .primitives import SchedulePrimitives
+from .python import python_of
 from .replay import apply_sequence
 from .stage import Stage
 from .tensor_intrin import Program, TensorIntrin
@@ -124,6 +125,13 @@ class Schedule(SchedulePrimitives):
         """
         check_knob(self.sequence, name, candidates, decision)
         return self.record.knob(name, candidates, decision, self.func.location)
+
+    def as_python(self) -> str:
+        """Python that makes the same schedule: a function of a schedule to which nothing was done, and intrinsics.
+
+        Raises ScheduleError for a pragma that is neither a number nor a text, and for splits by sizes.
+        """
+        return python_of(self.sequence)
 
     @property
     def primitives(self) -> list[ops.Primitive]:
