@@ -36,7 +36,7 @@ def _make_local(primitive: str, buffer: SSAValue, loop: ForOp) -> None:
     assert isinstance(alloc, AllocOp)
     if known(type_.nbytes) > STACK_LIMIT:
         text = f"expected at most {STACK_LIMIT} bytes of {name_of_buffer(buffer)} in each pass, got {type_.nbytes}"
-        refuse(primitive, text, loop, remedy="parallel before compute_at, or smaller buffers")
+        refuse(primitive, text, loop)
     made = AllocOp(BufferType.of(type_.get_shape(), type_.element_type, "local"))
     made.location, made.result.name_hint = alloc.location, buffer.name_hint
     first = loop.block.first_op

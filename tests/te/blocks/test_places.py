@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 from block_kernels import check_values, outline, scheduled
 from random_blocks import check
+from xdsl.dialects.builtin import ModuleOp
 
+from whence.kernels.building import parsed_prim_func
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
 
@@ -166,3 +168,35 @@ def test_random_primitives_keep_the_values():
         check(seed, counts)
     assert counts["sequences"] == 16
     assert sum(count for name, count in counts.items() if "refused" not in name) > 40
+
+
+def test_a_buffer_of_each_pass_is_no_larger_than_a_stack_holds():
+    text = """
+tir.prim_func @main(%X: !tir.buffer<300x300xf32>, %Z: !tir.buffer<300x300xf32>) outputs 1 {
+  %Y = tir.alloc : !tir.buffer<300x300xf32>
+  tir.for %i in 300 {
+    tir.for %j in 300 {
+      tir.block "Y" (%u : spatial 300, %v : spatial 300) at [%i, %j] {
+        %0 = tir.load %X[%u, %v] : !tir.buffer<300x300xf32> -> f32
+        tir.store %0, %Y[%u, %v] : f32, !tir.buffer<300x300xf32>
+      }
+    }
+  }
+  tir.for %i in 300 {
+    tir.for %j in 300 {
+      tir.block "Z" (%u : spatial 300, %v : spatial 300) at [%i, %j] {
+        %0 = tir.load %Y[299, %v] : !tir.buffer<300x300xf32> -> f32
+        tir.store %0, %Z[%u, %v] : f32, !tir.buffer<300x300xf32>
+      }
+    }
+  }
+}
+"""
+    s = BlockSchedule(ModuleOp([parsed_prim_func(text).clone()]))
+    s.explains = False
+    loop = s.get_loops("Z")[0]
+    s.compute_at("Y", loop)
+    before = str(s.module)
+    with pytest.raises(ScheduleError, match="at most 262144 bytes of Y in each pass, got 360000"):
+        s.parallel(loop)
+    assert str(s.module) == before
