@@ -85,7 +85,7 @@ def _lowered(
     symbol = te_func.sym_name.data
     try:
         schedule, tir_func = lower_scheduled(te_func, target.hardware, decisions)
-        _run_tir_passes(tir_func, target)
+        run_kernel_passes(tir_func, target)
     except ScheduleError as error:
         again = _te_function(func, symbol)
         if decisions or is_scheduled_from_outside(again):
@@ -93,7 +93,7 @@ def _lowered(
         schedule = plain_schedule(again)
         try:
             tir_func = lower_schedule(schedule)
-            _run_tir_passes(tir_func, target)
+            run_kernel_passes(tir_func, target)
         except ScheduleError:
             # It is not the strategies' fault.
             raise error from None
@@ -142,7 +142,7 @@ def draft_shared(family: Family, target: Target, key: str, sources: str = "") ->
     known = schedule_function(own, target.hardware)
     schedule, tir_func = _lowered_alike(known, shared, target)
     alone = lower_schedule(known)
-    _run_tir_passes(alone, target)
+    run_kernel_passes(alone, target)
     if [op.name for op in walk(tir_func)] != [op.name for op in walk(alone)]:
         raise ScheduleError(f"expected the loops of {symbol} for all sizes")
     if any(isinstance(op, tir.AllocOp) and not op.result.type.is_static for op in walk(tir_func)):
@@ -157,7 +157,8 @@ def _te_functions(family: Family, symbol: str) -> tuple[te.FuncOp, te.FuncOp]:
     return own, shared
 
 
-def _run_tir_passes(func: tir.PrimFuncOp, target: Target) -> None:
+def run_kernel_passes(func: tir.PrimFuncOp, target: Target) -> None:
+    """Run the passes of tir on the loops of a function, in place; raises ScheduleError where they do not fit."""
     run_tir_passes(func, target.hardware, flush=flushes(target.triple))
 
 
@@ -166,7 +167,7 @@ def _lowered_alike(known: Schedule, te_func: te.FuncOp, target: Target) -> tuple
     schedule = replay(te_func, known.sequence, None, known.intrinsics)
     schedule.sequence.attributes |= known.sequence.attributes
     tir_func = lower_schedule(schedule)
-    _run_tir_passes(tir_func, target)
+    run_kernel_passes(tir_func, target)
     return schedule, tir_func
 
 

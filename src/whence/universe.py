@@ -25,6 +25,11 @@ CONVERSIONS: tuple[Row, ...] = (
         "primitive functions become te functions with their default schedules",
     ),
     Row(
+        "relay-outline",
+        "lowering.kernel.outline:OutlinePass",
+        "primitive functions become kernels of tir that the program calls",
+    ),
+    Row(
         "schedule-apply",
         "lowering.te_to_tir.schedule_apply:ScheduleApplyPass",
         "the primitives of a schedule are carried out",
