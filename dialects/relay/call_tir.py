@@ -24,7 +24,7 @@ from ..format import parse_attributes
 from ..sizes import Size, SizeExpr, substitute, symbols_of
 from ..sizes.kernel import kernel_size
 from ..sizes.types import tensor_of
-from .attributes import ints, ints_attr, required_string
+from .attributes import ints, ints_attr, parse_value, print_value, required_string, to_attribute
 from .operator import Operator
 from .signature import Signature, Tensor
 from .traits import OPAQUE, OpPattern, Stateful
@@ -77,7 +77,7 @@ class CallTirOp(Operator):
     """Results of a kernel: its arguments are the operands in order, then the results.
 
     With `inplace [0, -1]`, the kernel writes result 0 to its argument 0, and result 1 to an argument behind the
-    operands. An extent of a kernel that is a size is the operand's.
+    operands. An extent of a kernel that is a size is the operand's; `sizes` are those that no operand tells, in order.
 
     ```mlir
     %0 = relay.call_tir @scale(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -89,6 +89,7 @@ class CallTirOp(Operator):
     outputs = var_result_def(TensorType)
     callee = required_string()
     inplace_indices = ints()
+    tir_vars = ints()
     # What a kernel computes is not known before it is compiled.
     traits = traits_def(OPAQUE, Stateful())
 
@@ -98,9 +99,16 @@ class CallTirOp(Operator):
         kernel: PrimFuncOp,
         inplace_indices: Sequence[int] = (),
         location: LocationAttr | None = None,
+        *,
+        sizes: Sequence[Size] = (),
     ):
+        """sizes: the values of s0, s1, .., of which those count that no operand tells."""
         values = list(map(SSAValue.get, data))
         properties: dict[str, Attribute] = {"callee": kernel.sym_name, "inplace_indices": ints_attr(inplace_indices)}
+        sig = self._signature_of([value.type for value in values], [len(values)], properties, location)
+        told, _ = _told_sizes(sig, kernel)
+        left = [size for number, size in enumerate(sizes) if str(kernel_size(number)) not in told]
+        properties["tir_vars"] = to_attribute(cast("Sequence[int]", left))
         sig = self._signature_of([value.type for value in values], [len(values)], properties, location)
         held = KernelAttr(kernel.clone())
         types = self.inferred(_of_kernel(sig, held))
@@ -177,6 +185,9 @@ class CallTirOp(Operator):
             printer.print_list(self.operands, printer.print_ssa_value)
         if indices := self.signature_indices():
             printer.print_string(f" inplace {list(indices)}")
+        if self.tir_vars != self.declared_attributes()["tir_vars"].default_value:
+            printer.print_string(" sizes ")
+            print_value(self.tir_vars, printer)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" : ")
         printer.print_function_type(self.operand_types, self.result_types)
@@ -192,13 +203,16 @@ class CallTirOp(Operator):
         indices: list[int] = []
         if parser.parse_optional_keyword("inplace") is not None:
             indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        sizes: Attribute = ints_attr(())
+        if parser.parse_optional_keyword("sizes") is not None:
+            sizes = parse_value(parser)
         attributes = parse_attributes(parser)
         parser.parse_punctuation(":")
         type_ = parser.parse_function_type()
         return cls.create(
             operands=parser.resolve_operands(operands, type_.inputs.data, parser.pos),
             result_types=type_.outputs.data,
-            properties={"callee": callee, "inplace_indices": ints_attr(indices)},
+            properties={"callee": callee, "inplace_indices": ints_attr(indices), "tir_vars": sizes},
             attributes=dict(attributes),
         )
 
@@ -258,7 +272,24 @@ def result_buffers(kernel: PrimFuncOp, operands: int, indices: Sequence[int], si
 
 
 def _size_values(sig: Signature, kernel: PrimFuncOp) -> list[Size]:
-    """The sizes of a kernel, by the extents of the operands; complains about operands that it does not take."""
+    """The sizes of a kernel; complains about operands that it does not take."""
+    values, extents = _told_sizes(sig, kernel)
+    names = [str(kernel_size(number)) for number in range(len(kernel.size_names))]
+    left, given = [name for name in names if name not in values], sig.ints("tir_vars")
+    if len(left) != len(given):
+        untold = [own for name, own in zip(names, kernel.size_names, strict=True) if name in left]
+        wanted = f"operands with extents that tell {', '.join(untold)}" if untold else "no tir_vars"
+        _refuse(sig, kernel, wanted, f"{', '.join(map(str, sig.types)) or 'none'} and {len(given)} tir_vars")
+    values.update(zip(left, given, strict=True))
+    for index, wanted, actual in extents:
+        buffer = cast("BufferType", kernel.block.args[index].type)
+        expected = f"operand {index} of {_spelled(buffer)} for {_named(kernel)}"
+        sig.require_equal(substitute(wanted, values), actual, expected, str(sig.types[index]))
+    return [values[name] for name in names]
+
+
+def _told_sizes(sig: Signature, kernel: PrimFuncOp) -> tuple[dict[str, Size], Sequence[tuple[int, Size, Size]]]:
+    """The sizes of a kernel that extents of the operands tell, by name; and operands' numbers, extents and sizes."""
     values: dict[str, Size] = {}
     extents: list[tuple[int, Size, Size]] = []
     for index, (type_, argument) in enumerate(zip(sig.types, kernel.block.args, strict=False)):
@@ -270,14 +301,7 @@ def _size_values(sig: Signature, kernel: PrimFuncOp) -> list[Size]:
     for _ in kernel.size_names:
         for _, wanted, actual in extents:
             _solve(substitute(wanted, values), actual, values)
-    for index, wanted, actual in extents:
-        buffer = cast("BufferType", kernel.block.args[index].type)
-        expected = f"operand {index} of {_spelled(buffer)} for {_named(kernel)}"
-        sig.require_equal(substitute(wanted, values), actual, expected, str(sig.types[index]))
-    names = [str(kernel_size(number)) for number in range(len(kernel.size_names))]
-    if missing := [own for name, own in zip(names, kernel.size_names, strict=True) if name not in values]:
-        _refuse(sig, kernel, f"operands with extents that tell {', '.join(missing)}", ", ".join(map(str, sig.types)))
-    return [values[name] for name in names]
+    return values, extents
 
 
 def _solve(wanted: Size, actual: Size, values: dict[str, Size]) -> None:

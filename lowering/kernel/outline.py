@@ -14,7 +14,8 @@ from ...dialects.relay.call_tir import CallTirOp
 from ...dialects.relay.core import COMPILER, CallOp, FuncOp
 from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import Size, same_shape
+from ...dialects.sizes import Size, same_shape, substitute
+from ...dialects.sizes.kernel import kernel_size
 from ...dialects.tir import SCHEDULED, PrimFuncOp, buffer_of
 from ...provenance.ledger import current_ledger
 from ...provenance.numbers import moves_of
@@ -25,7 +26,7 @@ from ..relay_to_te.strategy import plain_schedule
 from ..te_to_tir.lower import lower_schedule
 from .draft import run_kernel_passes
 from .few_rows import lower_scheduled
-from .sizes import is_sized, with_kernel_sizes
+from .sizes import is_sized, sizes_of, with_kernel_sizes
 
 
 def outlined(func: FuncOp, target: Target) -> PrimFuncOp:
@@ -48,24 +49,26 @@ def outlined(func: FuncOp, target: Target) -> PrimFuncOp:
 def _outline(module: ModuleOp, func: FuncOp, kernel: PrimFuncOp) -> None:
     """Call a kernel in the place of a function."""
     calls = [op for op in module.walk() if isinstance(op, CallOp) and op.callee.string_value() == func.sym_name.data]
+    sizes: dict[str, Size] = {str(kernel_size(number)): size for number, size in enumerate(sizes_of(func))}
     func.detach()
     module.body.block.add_op(kernel)
+    if (ledger := current_ledger()) is not None:
+        reason = f"the loops of @{func.sym_name.data}"
+        ledger.record("Outline", created=[kernel], removed=list(func.walk()), reason=reason)
     for call in calls:
         values = [
-            _shaped(value, buffer_of(argument).get_shape(), call)
+            _shaped(value, [substitute(extent, sizes) for extent in buffer_of(argument).get_shape()], call)
             for value, argument in zip(call.arguments, kernel.block.args, strict=False)
         ]
-        made = CallTirOp(values, kernel, location=call.location)
+        made = CallTirOp(values, kernel, location=call.location, sizes=list(sizes.values()))
         made.attributes.clear()
         assert call.parent is not None
         call.parent.insert_op_before(made, call)
-        results = [
-            _shaped(result, shape_of(old), call) for result, old in zip(made.results, call.results, strict=True)
-        ]
+        results = [_shaped(result, shape_of(old), call) for result, old in zip(made.results, call.results, strict=True)]
         for old, new in zip(call.results, results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = old.name_hint
-        if (ledger := current_ledger()) is not None:
+        if ledger is not None:
             moves = moves_of(call.results, results)
             ledger.record("Outline", created=[made], removed=[call], moves=moves, reason=f"@{func.sym_name.data}")
         call.detach()
