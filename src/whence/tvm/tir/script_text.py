@@ -43,6 +43,7 @@ from whence.te.language.statements import (
     DeclBuffer,
     Evaluate,
     For,
+    ForKind,
     IfThenElse,
     LetStmt,
     SeqStmt,
@@ -112,6 +113,8 @@ class Printer:
         self.regions = regions or {}
         self.lines: list[str] = []
         self.depth = 0
+        self.vectorized = 0
+        """The number of vectorized loops around the statement that is written."""
         self.names: dict[int, str] = {}
         self.used = set[str](_TAKEN)
         self.flat: dict[int, str] = {}
@@ -289,7 +292,10 @@ class Printer:
         names = ", ".join(self.name(loop.loop_var, loop.loop_var.name) for loop in nest)
         head = f"T.grid({', '.join(self.expr(loop.extent) for loop in nest)})" if nest[1:] else head_of(stmt, self)
         self.loops |= {id(loop.loop_var): loop.extent for loop in nest if starts_at_zero(loop)}
+        lanes = ForKind(stmt.kind) is ForKind.VECTORIZED
+        self.vectorized += lanes
         self._indented(f"for {names} in {head}:", nest[-1].body)
+        self.vectorized -= lanes
 
     def _block(self, block: Block, values: Sequence[Expr], predicate: Expr | None) -> None:
         word = _BLOCKS[self.version]
@@ -363,10 +369,13 @@ class Printer:
     # Expressions
 
     def expr(self, root: Expr | SizeExpr | int) -> str:
-        """The text of an expression; what it uses twice gets a name, in a line before."""
+        """The text of an expression; what it uses twice gets a name, in a line before.
+
+        In a vectorized loop it is written twice: TVM 0.27 takes a name there for the value in the last iteration.
+        """
         if isinstance(root, int | SizeExpr):
             return str(root)
-        shared = self._shared(root)
+        shared = set[int]() if self.vectorized else self._shared(root)
         texts: dict[int, Spelling] = {}
         for node in operands_first([root], texts, self._operands):
             texts[id(node)] = self._spelled(node, texts)
