@@ -93,8 +93,9 @@ def compare(name: str, python: str, folder: Path) -> str:
     weights = with_weights_as_arguments(module)
     (folder / "net.py").write_text(relay.IRModule.of(module).script())
     (folder / "cpu").write_text(exe.artifact.target.cpu)
-    arrays = {f"x{k}": array for k, array in enumerate([*inputs, *weights])}
-    np.savez(folder / "arrays.npz", **arrays, **{f"y{k}": np.asarray(each) for k, each in enumerate(outputs)})
+    arrays: dict[str, Any] = {f"x{k}": array for k, array in enumerate([*inputs, *weights])}
+    arrays |= {f"y{k}": np.asarray(each) for k, each in enumerate(outputs)}
+    np.savez(folder / "arrays.npz", **arrays)
     command = [python, __file__, "--worker", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

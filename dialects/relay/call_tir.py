@@ -77,7 +77,8 @@ class CallTirOp(Operator):
     """Results of a kernel: its arguments are the operands in order, then the results.
 
     With `inplace [0, -1]`, the kernel writes result 0 to its argument 0, and result 1 to an argument behind the
-    operands. An extent of a kernel that is a size is the operand's; `sizes` are those that no operand tells, in order.
+    operands. An extent of a kernel that is a size is the operand's; `sizes [..]` are all sizes of the kernel, or those
+    that no operand tells.
 
     ```mlir
     %0 = relay.call_tir @scale(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -102,13 +103,10 @@ class CallTirOp(Operator):
         *,
         sizes: Sequence[Size] = (),
     ):
-        """sizes: the values of s0, s1, .., of which those count that no operand tells."""
+        """sizes: the values of s0, s1, ..; of those that no operand tells alone, or none where operands tell all."""
         values = list(map(SSAValue.get, data))
         properties: dict[str, Attribute] = {"callee": kernel.sym_name, "inplace_indices": ints_attr(inplace_indices)}
-        sig = self._signature_of([value.type for value in values], [len(values)], properties, location)
-        told, _ = _told_sizes(sig, kernel)
-        left = [size for number, size in enumerate(sizes) if str(kernel_size(number)) not in told]
-        properties["tir_vars"] = to_attribute(cast("Sequence[int]", left))
+        properties["tir_vars"] = to_attribute(cast("Sequence[int]", list(sizes)))
         sig = self._signature_of([value.type for value in values], [len(values)], properties, location)
         held = KernelAttr(kernel.clone())
         types = self.inferred(_of_kernel(sig, held))
@@ -275,7 +273,8 @@ def _size_values(sig: Signature, kernel: PrimFuncOp) -> list[Size]:
     """The sizes of a kernel; complains about operands that it does not take."""
     values, extents = _told_sizes(sig, kernel)
     names = [str(kernel_size(number)) for number in range(len(kernel.size_names))]
-    left, given = [name for name in names if name not in values], sig.ints("tir_vars")
+    given = sig.ints("tir_vars")
+    left = names if given and len(given) == len(names) else [name for name in names if name not in values]
     if len(left) != len(given):
         untold = [own for name, own in zip(names, kernel.size_names, strict=True) if name in left]
         wanted = f"operands with extents that tell {', '.join(untold)}" if untold else "no tir_vars"

@@ -179,7 +179,7 @@ def draft_blocks(space: BlockSpace, target: Target, symbol: str, decisions: Deci
     func = space.decided(decisions)
     func.properties["sym_name"] = StringAttr(symbol)
     check_races(func)
-    _run_tir_passes(func, target)
+    run_kernel_passes(func, target)
     return _draft(_Form("", (0, 0), ()), target, "", space.schedule.sequence, func, decisions=decisions)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,8 +35,9 @@ def outlined(exe: Executable) -> ModuleOp:
 
 
 def outputs(exe: Executable, *arrays: Any) -> list[Any]:
-    found = cast("Any", exe(*arrays))
-    return [np.asarray(each) for each in found] if isinstance(found, tuple | list) else [np.asarray(found)]
+    found: Any = exe(*arrays)
+    results: list[Any] = list(found) if isinstance(found, tuple | list) else [found]  # pyright: ignore[reportUnknownArgumentType]
+    return [np.asarray(each) for each in results]
 
 
 def inputs_of(exe: Executable) -> list[Any]:

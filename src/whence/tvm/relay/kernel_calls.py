@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
@@ -17,13 +17,14 @@ from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
 from whence.syntax.relay.type_view import TypeView, plain, tensor_type
 
 
-def call_tir(gvar: GlobalVar | str, args: Any, out_ty: Any = None) -> Expr | TupleWrapper:
+def call_tir(gvar: GlobalVar | str, args: Any, out_ty: Any = None, tir_vars: Sequence[Any] = ()) -> Expr | TupleWrapper:
     """Return the result of a kernel, whose arguments are `args` in order, then the result.
 
     gvar: the name of the kernel in the module. args: an expression, or several in a list or a tuple. out_ty: a list of
     as many entries as the kernel has results, if these are several; their types are those of the kernel's arguments.
+    tir_vars: numbers or sizes for the kernel's sizes that no argument tells, in order.
     """
-    return _called("call_tir", gvar, args, out_ty, ())
+    return _called("call_tir", gvar, args, out_ty, {"tir_vars": list(tir_vars)})
 
 
 def call_tir_inplace(
@@ -34,16 +35,19 @@ def call_tir_inplace(
     The caller's tensor stays as it is: the kernel writes to a copy. Other arguments as `call_tir`.
     """
     indices = (inplace_indices,) if isinstance(inplace_indices, int) else tuple(inplace_indices)
-    return _called("call_tir_inplace", gvar, args, indices if len(indices) > 1 else out_ty, indices)
+    return _called(
+        "call_tir_inplace", gvar, args, indices if len(indices) > 1 else out_ty, {"inplace_indices": list(indices)}
+    )
 
 
-def _called(name: str, gvar: GlobalVar | str, args: Any, results: Any, indices: Sequence[int]) -> Expr | TupleWrapper:
+def _called(
+    name: str, gvar: GlobalVar | str, args: Any, results: Any, options: Mapping[str, Sequence[Any]]
+) -> Expr | TupleWrapper:
     if not isinstance(gvar, GlobalVar | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise FrontendError(expectation(name, "the name of a kernel of the module", type(gvar).__name__))
     fields = args if isinstance(args, list | tuple) else args.fields if isinstance(args, Tuple) else [args]
     attrs: dict[str, Any] = {"callee": gvar.name_hint if isinstance(gvar, GlobalVar) else gvar}
-    if indices:
-        attrs["inplace_indices"] = list(indices)
+    attrs |= {name: values for name, values in options.items() if values}
     call = Call(Op("call_tir"), [Tuple([as_expr(field) for field in fields])], attrs)
     several = isinstance(results, list | tuple) and len(results) > 1  # pyright: ignore[reportUnknownArgumentType]
     return TupleWrapper(call, len(results)) if several else call
