@@ -20,7 +20,7 @@ from whence.script.reading import prim_func as prim_func
 from whence.support.doors import door
 from whence.tir.function import PrimFunc
 
-_MODULES = {"tir": "tir", "tirx": "tir", "ir": "ir"}
+_MODULES = {"tir": "tir", "tirx": "tir", "ir": "ir", "relax": "relax"}
 
 
 @door()

@@ -19,6 +19,22 @@ def _quotient(a: ExprLike, b: ExprLike) -> Expr:
     return math.divide(a, b) if is_float(convert(a).dtype) else math.truncdiv(a, b)
 
 
+class Word:
+    """A word as Python sees it in an annotation: whatever is done with it gives it again."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Word:
+        return self
+
+    def __getitem__(self, index: Any) -> Word:
+        return self
+
+    def __repr__(self) -> str:
+        return self._name
+
+
 _NODES = ("Add", "Sub", "Mul", "FloorDiv", "FloorMod", "Mod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE")
 CALLS: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
