@@ -37,5 +37,9 @@ class Reduce(Expr):
     """The start, if that is not the one of its reducer: numbers, or elements at the data axes."""
 
     @property
+    def axis(self) -> list[Axis]:
+        return list(self.axes)
+
+    @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.values[self.index].dtype

@@ -12,6 +12,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...dialects import te
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError
+from ..language.compute_view import compute_body
+from ..language.expr import Expr
 from .itervar import IterVar, Relation
 from .opaque import Producer, opaque_axes
 from .tensor_intrin import TensorIntrin
@@ -32,6 +34,12 @@ class StageAxes:
     name: str
     axis: list[IterVar]
     reduce_axis: list[IterVar]
+    stage: StageState = field(repr=False, compare=False)
+
+    @property
+    def body(self) -> list[Expr]:
+        """The values of the results, of a compute; raises ScheduleError for what is none."""
+        return self.stage.expressions()
 
     @property
     def scan_axis(self) -> IterVar:
@@ -269,7 +277,12 @@ class StageState:
     @property
     def op(self) -> StageAxes:
         """The stage's axes, under the names they have on an operation: `s[C].op.axis[0]`."""
-        return StageAxes(self.label, list(self.axes), list(self.reduce_axes))
+        return StageAxes(self.label, list(self.axes), list(self.reduce_axes), self)
+
+    def expressions(self) -> list[Expr]:
+        """Return the values of the results as expressions of axes that have these names."""
+        compute = self.the_compute("op.body")
+        return compute_body(compute, [axis.name for axis in (*self.axes, *self.reduce_axes)])
 
     def the_compute(self, primitive: str) -> te.ComputeOp:
         """The compute that this stage is; fails when `primitive` makes no sense on what it is."""
