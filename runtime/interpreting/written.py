@@ -169,7 +169,7 @@ def read(objects: Sequence[Written], arrays: Sequence[Array]) -> Any:
             case "texts":
                 return cast(Any, np.array(content, object)).reshape(marked["shape"])
             case "array":
-                return arrays[content]
+                return cast(Any, arrays[content])
             case "number":
                 return cast(Any, arrays[content])[()]
             case "map":

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.executables.shipping import export_model
 from whence.executables.sized import SizedExecutable
 from whence.frontends.importing.model import Model
 from whence.frontends.importing.node import node_of
@@ -65,9 +66,7 @@ class DynamicExecutable(InterpretedExecutable):
         A FrontendWarning names the layers from which on the file lacks code for other sizes or steps than those that
         came. Raises PipelineError before the first call, and if the file cannot be written.
         """
-        from whence.executables.shipping import export_model
-
-        export_model(self, Path(path))
+        export_model(self, self._interpreter, self._steps, Path(path))
 
     def _stretches(self) -> list[Stretch]:
         return self._interpreter.stretches
@@ -77,12 +76,7 @@ class DynamicExecutable(InterpretedExecutable):
         """Name, shape and dtype of each input; an extent that is open is None or a name."""
         return self._inputs
 
-    @property
-    def interpreter(self) -> Interpreter:
-        """The interpreter of the steps."""
-        return self._interpreter
-
-    def steps(self, kept: Sequence[Kept]) -> ModelSteps:
+    def _steps(self, kept: Sequence[Kept]) -> ModelSteps:
         """Return the model as a file has it, with the stretches that are kept in it."""
         return ModelSteps(self._source.region, self._inputs, tuple(self._source.outputs), tuple(kept))
 

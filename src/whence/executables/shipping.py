@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
-from whence.executables.virtual_machine import VirtualExecutable
 from whence.planning.program_archive import export_program
 from whence.runtime.interpreting.control import NEVER_COMPILED
 from whence.runtime.interpreting.flow import Region, Step, Stretch
+from whence.runtime.interpreting.interpreter import Interpreter
+from whence.runtime.interpreting.language import Native
+from whence.runtime.interpreting.language_program import LanguageProgram
 from whence.runtime.interpreting.shape_patterns import Kept
 from whence.runtime.interpreting.written import LanguageSteps, ModelSteps
 from whence.support.errors import FrontendWarning, PipelineError, expectation
 
 
-def export_model(executable: DynamicExecutable, path: Path) -> None:
-    """Write a model that an interpreter runs; see `DynamicExecutable.export_library`."""
-    entries = executable.interpreter.entries
+def export_model(
+    executable: InterpretedExecutable,
+    interpreter: Interpreter,
+    steps: Callable[[Sequence[Kept]], ModelSteps],
+    path: Path,
+) -> None:
+    """Write a model that an interpreter runs; see `DynamicExecutable.export_library`.
+
+    steps: returns the model as a file has it, with stretches.
+    """
+    entries = interpreter.entries
     if not entries:
         expected = "a call before it, as calls decide what is compiled"
         raise PipelineError(expectation("export_library", expected, "none"))
     kept, parts = _numbered(entries)
-    limits = [*_fixed_stretches(executable, entries), *_not_reached(executable.region, entries)]
-    _export(executable, executable.steps(kept), parts, limits, path)
+    limits = [*_fixed_stretches(executable, interpreter, entries), *_not_reached(interpreter.region, entries)]
+    _export(executable, steps(kept), parts, limits, path)
 
 
-def export_language(executable: VirtualExecutable, path: Path) -> None:
-    """Write a program of the language; see `VirtualExecutable.export_library`."""
-    if hosted := executable.hosted_steps:
-        expected = "operators that compiled code computes"
-        actual = "one whose values decide the size of its result, which needs the compiler's numpy"
-        raise PipelineError(expectation("export_library", expected, actual, hosted[0].layer))
-    executable.prepare()
-    program = executable.program
+def export_language(
+    executable: InterpretedExecutable, program: LanguageProgram, native: Sequence[Native], path: Path
+) -> None:
+    """Write a program of the language; see `VirtualExecutable.export_library`.
+
+    native: the runs of tensor operators in it.
+    """
     kept, parts = _numbered(program.machine.entries)
     steps = LanguageSteps(dict(program.functions), dict(program.constructors), tuple(kept), program.machine.max_depth)
-    limits = [_limit(executable, step, None) for step in executable.native_steps if step.kept is None]
+    limits = [_limit(executable, step, None) for step in native if step.kept is None]
     limits += [_limit(executable, entry.step, entry) for entry in kept if _is_narrow(entry, kept)]
     _export(executable, steps, parts, limits, path)
 
@@ -85,13 +93,15 @@ def _is_narrow(entry: Kept, entries: Sequence[Kept]) -> bool:
     )
 
 
-def _fixed_stretches(executable: DynamicExecutable, entries: Sequence[Kept]) -> Iterable[str]:
+def _fixed_stretches(
+    executable: InterpretedExecutable, interpreter: Interpreter, entries: Sequence[Kept]
+) -> Iterable[str]:
     """Yield a line for each stretch that is for some sizes only, though others may come."""
     for entry in entries:
         if (
             entry.stretch.runner is not None
             and _is_narrow(entry, entries)
-            and not executable.interpreter.is_settled(entry.stretch)
+            and not interpreter.is_settled(entry.stretch)
         ):
             yield _limit(executable, _first(entry), entry)
 

@@ -23,6 +23,7 @@ from whence.dialects.relay.values import ValueTypes
 from whence.dialects.sizes.types import is_open
 from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.executables.shipping import export_language
 from whence.executables.sized import SizedExecutable
 from whence.explorer.layers import Layer
 from whence.explorer.where import Where
@@ -43,7 +44,7 @@ from whence.runtime.values.open_specs import OpenSpec
 from whence.support.context import PassContext
 from whence.support.doors import doors
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError, ScheduleError
+from whence.support.errors import FrontendError, PipelineError, ScheduleError, expectation
 
 _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
 """The ops that the machine runs itself; of operators of dynamic shapes, those whose shape depends on values."""
@@ -116,27 +117,19 @@ class VirtualExecutable(InterpretedExecutable):
         cannot be. Raises PipelineError where an operator runs in numpy, as its values decide the size of its result,
         and if the file cannot be written.
         """
-        from whence.executables.shipping import export_language
-
-        export_language(self, Path(path))
-
-    def prepare(self) -> None:
-        """Compile what no call has compiled yet, for all sizes that the types of the program have."""
-        for step in self.native_steps:
+        steps = [step for region in self._translated.regions for step in region.steps]
+        if hosted := next((step for step in steps if isinstance(step, Computed)), None):
+            expected = "operators that compiled code computes"
+            actual = "one whose values decide the size of its result, which needs the compiler's numpy"
+            raise PipelineError(expectation("export_library", expected, actual, hosted.layer))
+        native = [step for step in steps if isinstance(step, Native)]
+        for step in native:
             if step.fixed is None and step.kept is None:
                 self._prepare(step)
-
-    @property
-    def native_steps(self) -> list[Native]:
-        """The runs of tensor operators, in the order of the text."""
-        return [step for region in self._translated.regions for step in region.steps if isinstance(step, Native)]
-
-    @property
-    def hosted_steps(self) -> list[Computed]:
-        """The operators that run in numpy."""
-        return [step for region in self._translated.regions for step in region.steps if isinstance(step, Computed)]
+        export_language(self, self._program, native, Path(path))
 
     def _prepare(self, step: Native) -> None:
+        """Compile what no call has compiled yet, for all sizes that its types have."""
         assert isinstance(step.source, Operators)
         arrays = [_example(value) for value in step.source.inputs]
         if not step.open:
