@@ -175,7 +175,7 @@ class VectorEmitter(TirEmitter):
             middle = f"float32x{lanes_of(dtype)}"
             return self._cast(self._cast(value, source, middle), middle, dtype)
         if kind in (arith.ExtFOp, arith.TruncFOp):
-            return self._made(kind, dtype, value, fastmath=arith.FastMathFlagsAttr("none"))
+            return self._made(kind, dtype, value)
         # Those of arith take scalars only.
         return self._lanewise(kind.name.removeprefix("arith."), value, target)
 

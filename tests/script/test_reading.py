@@ -325,3 +325,16 @@ def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
     a = integers(16)
     assert (np.asarray(build_prim_func(func.op)(a)) == np.where(np.arange(16) + 3 < 9, a, 0)).all()
     assert reread(func).script() == func.script()
+
+
+def test_lanes_of_other_floats() -> None:
+    text = """
+@T.prim_func
+def f(A: T.Buffer((16,), "float16"), B: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float16")):
+    B[T.Ramp(0, 1, 16)] = T.Cast("float32x16", A[T.Ramp(0, 1, 16)])
+    C[T.Ramp(0, 1, 16)] = T.Cast("float16x16", B[T.Ramp(0, 1, 16)] * T.Broadcast(T.float32(0.1), 16))
+"""
+    a = np.arange(16).astype("float16")
+    b, c = build_prim_func(from_source(text).op)(a)
+    assert (np.asarray(b) == a).all()
+    assert (np.asarray(c) == (a.astype("float32") * np.float32(0.1)).astype("float16")).all()
