@@ -212,3 +212,13 @@ def test_a_size_that_a_cast_binds_is_checked_under_its_name():
     with pytest.raises(FrontendError, match=r"m - n .*layer 'w'"):
         run(module, [x, x[:2]])
     assert structural_equal(whence.script.from_source(module.script()).typed(), module.typed())
+
+
+@pytest.mark.parametrize(
+    "change", [('"n")\n', '"n]")\n'), ("axis=1", "axis=-'1'"), ("x: R", "x: -R"), ("(n, 4)", "('min', 4)")]
+)
+def test_damaged_texts_have_errors_of_their_own(change: tuple[str, str]):
+    text = PRINTED["mlp"].module()
+    assert change[0] in text
+    with pytest.raises(TextError, match="expected"):
+        whence.script.from_source(text.replace(*change))

@@ -21,7 +21,6 @@ from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.location_text import LocationParser
 from whence.dialects.relay.call_tir import HoldsKernel
-from whence.dialects.sizes import symbol
 from whence.script.names import POISON
 from whence.script.relax_calls import CALLS
 from whence.script.relax_types import UNKNOWN, contradicts, type_text
@@ -136,7 +135,7 @@ class Functions(Values):
         """Read `n = T.int64()`; return whether the statement is one."""
         match stmt:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if self.word(func) in _SIZES:
-                self.names[name] = symbol(name)
+                self.names[name] = self.symbol(stmt, name)
                 return True
             case _:
                 return False

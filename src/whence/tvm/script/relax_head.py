@@ -28,7 +28,10 @@ class Head:
                 targets=[ast.Name(id=name)],
                 value=ast.Call(func=ast.Name(id="TypeVar"), args=[ast.Constant(value=str() as text)]),
             ):
-                self.sizes[name] = symbol(text)
+                try:
+                    self.sizes[name] = symbol(text)
+                except ValueError as error:
+                    source.record(node.lineno, node.col_offset + 1, str(error))
             case ast.Assign(
                 targets=[ast.Name(id="metadata")],
                 value=ast.Call(func=ast.Attribute(attr="load_json"), args=[ast.Constant(value=str() as text)]),

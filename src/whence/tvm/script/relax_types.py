@@ -65,7 +65,7 @@ class Types:
             known = [name for name, value in self.names.items() if value is not POISON]
             self.source.refuse(node, f"expected a name that is defined, got {node.id}{did_you_mean(node.id, known)}")
         if isinstance(value, TypeVar):
-            return symbol(value.__name__)
+            return self.symbol(node, value.__name__)
         if isinstance(value, int | float | str):
             return value
         self.source.refuse(node, f"expected a plain constant from outside, got {node.id}, a {type(value).__name__}")
@@ -90,6 +90,13 @@ class Types:
             case _:
                 self.source.refuse(node, f"expected a size, got {ast.unparse(node)}")
 
+    def symbol(self, node: ast.AST, name: str) -> SizeExpr:
+        """Return the size of a name; raises Mistake for a name that no size has."""
+        try:
+            return symbol(name)
+        except ValueError as error:
+            self.source.refuse(node, str(error))
+
     def _quoted(self, node: ast.Constant, text: str) -> Any:
         try:
             inner = ast.parse(text, mode="eval").body
@@ -98,7 +105,7 @@ class Types:
         for part in ast.walk(inner):
             ast.copy_location(part, node)
             if isinstance(part, ast.Name) and part.id not in self.names:
-                self.names[part.id] = symbol(part.id)
+                self.names[part.id] = self.symbol(node, part.id)
         return self.size(inner)
 
     def _named(self, node: ast.Name) -> Any:

@@ -89,7 +89,11 @@ class Values(Types):
                 return [self.value(part) for part in node.elts]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value = self.value(operand)
-                return self.operator(node, "negative", [value], {}) if isinstance(value, Expr) else -value
+                if isinstance(value, Expr):
+                    return self.operator(node, "negative", [value], {})
+                if not isinstance(value, int | float | SizeExpr):
+                    self.source.refuse(node, f"expected a number or a tensor behind -, got {described(value)}")
+                return -value
             case ast.BinOp():
                 return self._binary(node)
             case ast.Subscript():
