@@ -170,7 +170,7 @@ class Canonical(Rewriter):
     def _joined(self, parts: Sequence[Digit]) -> list[Digit]:
         """Digits of which those side by side are one."""
         digits = list(parts)
-        for at, left in enumerate(digits):
+        for at in range(len(digits)):
             for after in range(at + 1, len(digits)):
                 left, right = digits[at], digits[after]
                 if not left.scale or not self._is_one(left, right):
