@@ -10,7 +10,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -88,7 +88,7 @@ class Functions(Values):
         return self.program
 
     @contextmanager
-    def _kept(self) -> Iterator[None]:
+    def _kept(self) -> Generator[None]:
         """A scope whose mistakes end with it, as they are recorded."""
         self.names, self.symbols, self.bound = dict(self._outer), {}, set()
         try:
@@ -305,7 +305,7 @@ class Functions(Values):
         if not ends[0] or ends[0] != ends[1]:
             self.source.refuse(stmt, "expected two branches that end with a binding of the same name")
         branches = [self._branch_body(body) for body in (stmt.body, stmt.orelse)]
-        expr = If(condition, *branches)
+        expr = If(condition, branches[0], branches[1])
         self._placed(expr, stmt.lineno)
         with self.layer(ends[0]):
             self.as_expression(stmt, expr)

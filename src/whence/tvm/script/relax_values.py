@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 
@@ -110,7 +110,7 @@ class Values(Types):
         return self.as_expression(node, self.value(node))
 
     @contextmanager
-    def layer(self, name: str) -> Iterator[None]:
+    def layer(self, name: str) -> Generator[None]:
         """A scope whose expressions belong to the binding of a name."""
         before, self.source.layer = self.source.layer, name
         try:
