@@ -56,7 +56,7 @@ class KnobOp(Name):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the primitives themselves were chosen by the decision."""
+        """Return whether the primitives themselves were chosen by the decision."""
         return self.made_for is not None
 
     def fix(self) -> None:

@@ -31,7 +31,7 @@ def blocks_of(module: ModuleOp) -> Iterator[tuple[str, BlockOp]]:
 
 
 def marks(loop: ForOp) -> list[str]:
-    """What is said of a loop: how it runs, and its notes."""
+    """The marks of a loop: how it runs, and its notes."""
     kind = [] if loop.kind.data == "serial" else [loop.kind.data]
     return kind + [f"{key} = {value}" for key, value in loop.attributes.items()]
 

@@ -140,7 +140,7 @@ class VectorEmitter(TirEmitter):
         return self._add(CompareOp.make(word, self.value(expr.a), self.value(expr.b)))
 
     def _room(self, expr: Compare) -> Progression | None:
-        """What is at least 0 in the lanes in which a comparison holds, if that grows by as much from lane to lane."""
+        """The index that is at least 0 in the lanes where a comparison holds, if it grows evenly from lane to lane."""
         if expr.op not in ("lt", "le", "gt", "ge") or is_float(expr.a.dtype) or is_unsigned(expr.a.dtype):
             return None
         small, large = (expr.a, expr.b) if expr.op in ("lt", "le") else (expr.b, expr.a)

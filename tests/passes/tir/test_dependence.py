@@ -81,7 +81,7 @@ def test_loops_that_become_one_and_two(offset: int, holds: bool) -> None:
     buffers = "%t: !tir.buffer<66xf32>, %b: !tir.buffer<64xf32>"
     body = f"tir.for %i in 64 {{ {store.format('i')} }} tir.for %j in 64 {{ {load.format('j', 'j')} }}"
     first, second = loops(body, buffers)
-    verdict = fused(first, second)
+    verdict = fused([first], [second])
     assert bool(verdict) == holds
     if not holds:
         assert str(verdict.conflict) == "iteration i=1 writes %t[2] that i=0 reads"

@@ -310,7 +310,7 @@ class Forms:
         return low, high
 
     def _of_sum(self, form: Linear) -> Ends:
-        """What is known of the terms of a form together."""
+        """The bounds that are known of the terms of a form together."""
         number = cast("int", form.constant)
         for sign in (1, -1) if self.sums else ():
             known = self.sums.get(terms_of(form.times(sign)))
