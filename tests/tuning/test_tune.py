@@ -21,6 +21,7 @@ from planted_kernels import planted
 
 import whence
 from whence.cli.main import main
+from whence.dialects.relay.core import FuncOp
 from whence.lowering.relay_to_te.cost import Rates
 from whence.support.errors import PipelineError
 from whence.tuning import tuner
@@ -191,6 +192,7 @@ def flawed(task: Task, decisions: Mapping[str, int], flaw: str) -> Code:
     if flaw == "hang":
         body = "entry:\n br label %again\nagain:\n %x = load volatile i8, ptr %a\n br label %again"
         return Code("hang", compile_text(f"define void @hang(ptr %a) {{\n{body}\n}}", task.target).object)
+    assert isinstance(task.func, FuncOp)
     draft = draft_kernel(task.func, task.target, "f" * 64, "", decisions)
     # A bias is subtracted.
     text = draft.llvm.replace(" fadd ", " fsub ", 1)

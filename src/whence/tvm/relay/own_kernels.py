@@ -33,7 +33,9 @@ def kernel_text(call: Call, name: str, version: str) -> str | None:
         return tensors[-1]
 
     def build(*args: Any) -> Expr:
-        return Call(call.op, [Tuple(arg) if isinstance(arg, list) else arg for arg in args], call.attrs)
+        return Call(
+            call.op, [Tuple(cast("list[Expr]", arg)) if isinstance(arg, list) else arg for arg in args], call.attrs
+        )
 
     try:
         results: Any = lowered(location_of(call.span), build, [stand_in(arg) for arg in call.args], {})

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
+from xdsl.ir import Operation
+
 from whence.support.dtypes import BOOL, INT, element_of, fail, is_float
 from whence.te.language.expr import Axis, Binary, Call, Cast, Compare, Const, Expr, Joint, Not, Read, Select, Var
 from whence.te.language.hybrid_runtime import HYBRID_GLOBALS
-from whence.te.language.operators import FLOATS
+from whence.te.language.operators import OF_FLOATS
 from whence.te.language.statements import (
     Allocate,
     AssertStmt,
@@ -39,7 +41,6 @@ _LOOPS = {
 _SYMBOLS = {"xor": "^", "shl": "<<", "shr": ">>"}
 _FUNCTIONS = {"max": "maximum", "min": "minimum", "pow": "power", "div": "truncdiv"}
 _CHOICE = OR + 1
-_OF_FLOATS = {op: name for name, op in FLOATS.items() if op is not None}
 
 
 def hybrid_text(name: str, params: Sequence[Buffer | Var], outputs: Sequence[Buffer], body: Stmt) -> str:
@@ -100,7 +101,7 @@ class _Printer(Printer):
     def _spelled(self, node: Expr, texts: Mapping[int, Spelling]) -> Spelling:
         parts = [texts[id(child)] for child in self._operands(node)]
         words = [text for text, _ in parts]
-        if isinstance(node, Joint) and (name := _OF_FLOATS.get(type(node.op))) is not None:
+        if isinstance(node, Joint) and isinstance(node.op, Operation) and (name := OF_FLOATS.get(type(node.op))):
             # That it may be computed less exactly is left out.
             node = Binary(name, *node.parts)
         match node:
