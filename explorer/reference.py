@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.relay.core import ReturnOp
-from ..dialects.relay.interpret import evaluate_module
+from ..dialects.relay.interpret import RunKernel, evaluate_module
 from ..frontends.onnx.program import layer_names
 from ..provenance.span import leaf_name
 from ..support.dtypes import Array
@@ -63,10 +63,11 @@ def onnxruntime_tensors(model: ModelProto, inputs: Mapping[str, Array]) -> dict[
     return dict(zip(names, values, strict=True))
 
 
-def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array]) -> dict[str, Array]:
+def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array], run_kernel: RunKernel | None = None) -> dict[str, Array]:
     """The value of each layer of a module by the layer's name, its operators done in numpy; inputs in order.
 
-    Layers that share their name with others are left out. Raises FrontendError when the inputs are not the module's.
+    run_kernel: runs a call of a kernel of tir. Layers that share their name with others are left out.
+    Raises FrontendError when the inputs are not the module's.
     """
     module = imported.clone()
     main = functions(module)["main"]
@@ -78,4 +79,4 @@ def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array]) -> dict[str, Arra
     end.location = main.location
     main.block.add_op(end)
     main.update_type()
-    return dict(zip(values, evaluate_module(module, inputs), strict=True))
+    return dict(zip(values, evaluate_module(module, inputs, run_kernel), strict=True))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from ..dialects.relay.interpret import RunKernel
 from ..planning.artifact import Artifact
 from ..support.dtypes import Array
 from .layers import snapshot
@@ -46,12 +47,15 @@ def of_runtime(model: Path, signature: str | None, inputs: Mapping[str, Array]) 
     return None
 
 
-def of_module(artifact: Artifact, inputs: Mapping[str, Array]) -> References:
-    """The value of each layer of a program as it was imported, its operators done in numpy."""
+def of_module(artifact: Artifact, inputs: Mapping[str, Array], run_kernel: RunKernel | None = None) -> References:
+    """The value of each layer of a program as it was imported, its operators done in numpy.
+
+    run_kernel: runs a call of a kernel of tir.
+    """
     from .reference import numpy_tensors
 
     arrays = [inputs[spec.name] for spec in artifact.program.inputs]
-    return References(numpy_tensors(snapshot(artifact, "relay"), arrays), {}, NUMPY)
+    return References(numpy_tensors(snapshot(artifact, "relay"), arrays, run_kernel), {}, NUMPY)
 
 
 def read_onnx(path: Path) -> ModelProto:

@@ -242,7 +242,7 @@ def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
     return values
 
 
-def evaluate_module(module: ModuleOp, inputs: Sequence[Any]) -> list[Any]:
+def evaluate_module(module: ModuleOp, inputs: Sequence[Any], run_kernel: RunKernel | None = None) -> list[Any]:
     """Return the results of `@main` for inputs in order; raises FrontendError for other inputs than it takes."""
-    results = Evaluator(module).invoke("main", *inputs)
+    results = Evaluator(module, run_kernel=run_kernel).invoke("main", *inputs)
     return list(cast("tuple[Any, ...]", results)) if isinstance(results, tuple) else [results]

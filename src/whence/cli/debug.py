@@ -205,6 +205,7 @@ def _references(args: argparse.Namespace, executable: Executable, inputs: Mappin
     """Return the references of --compare."""
     from whence.cli.references import of_file
     from whence.explorer.references import of_module, of_runtime
+    from whence.kernels.kernel_calls import run_kernel
     from whence.reading.models import model_path
 
     path = model_path(args.model)
@@ -213,4 +214,4 @@ def _references(args: argparse.Namespace, executable: Executable, inputs: Mappin
     if path.suffix in EXPORTED:
         expected = "FILE, as a compiled model does not keep all values that it was imported with"
         raise PipelineError(f"--compare: expected {expected}, got none")
-    return of_runtime(path, args.signature, inputs) or of_module(executable.artifact, inputs)
+    return of_runtime(path, args.signature, inputs) or of_module(executable.artifact, inputs, run_kernel)

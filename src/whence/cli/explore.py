@@ -92,9 +92,11 @@ def _wishes(args: argparse.Namespace) -> Wishes:
     from whence.explorer.peer import onnxruntime_times
     from whence.explorer.references import of_module, of_runtime
     from whence.exploring.measuring import Wishes
+    from whence.kernels.kernel_calls import run_kernel
 
     def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
-        return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
+        runtime = of_runtime(model_path(args.model), args.signature, inputs)
+        return runtime or of_module(artifact, inputs, run_kernel)
 
     seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
     path = model_path(args.model)

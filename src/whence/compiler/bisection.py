@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.relay.call_tir import hold_kernels
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.executables.executable import Executable
@@ -23,6 +24,7 @@ from whence.explorer.compare import LayerDifference
 from whence.explorer.difference import ATOL, RTOL, Difference, difference
 from whence.explorer.reference import numpy_tensors
 from whence.explorer.results import imported_values, values_in
+from whence.kernels.kernel_calls import run_kernel
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
@@ -132,7 +134,8 @@ def bisect(
     native, and numpy if native code departs before any pass.
     Raises FrontendError if inputs or expected outputs do not fit the module.
     """
-    original = module.module if isinstance(module, HoldsModule) else module
+    original = (module.module if isinstance(module, HoldsModule) else module).clone()
+    hold_kernels(original)
     machine = target or Target.native()
     chosen = tuple(relay_pipeline(opt_level, machine.hardware) if passes is None else passes)
     run = _Run(inputs, expected, machine, rtol, atol, progress)
@@ -171,7 +174,7 @@ def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]
 
     Raises FrontendError when inputs are not the module's.
     """
-    outputs = evaluate_module(module, _in_order(module, inputs))
+    outputs = evaluate_module(module, _in_order(module, inputs), run_kernel)
     return dict(zip(_names(module, "output_names", len(outputs), "output"), outputs, strict=True))
 
 
@@ -266,7 +269,7 @@ class _Run:
         with PassContext(0, config={"relay.FuseOps.max_depth": 1}):
             artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())
         inputs = dict(zip(_names(module, "input_names", len(arrays), "input"), arrays, strict=True))
-        if not (reference := numpy_tensors(module, arrays)):
+        if not (reference := numpy_tensors(module, arrays, run_kernel)):
             return None
         rtol, atol = self.tolerance
         return Executable(artifact).compare(inputs, reference, rtol=rtol, atol=atol).first
@@ -275,7 +278,7 @@ class _Run:
         """Return the outputs of a module, which stays unchanged."""
         arrays = _in_order(module, self.inputs)
         if engine == "numpy":
-            return evaluate_module(module, arrays)
+            return evaluate_module(module, arrays, run_kernel)
         # Options that are about the passes of the model do not reach those that only make it run.
         with PassContext(0):
             artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())

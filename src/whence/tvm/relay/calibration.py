@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
+from whence.kernels.kernel_calls import run_kernel
 from whence.relay.module import IRModule
 from whence.runtime.values.ndarray import NDArray, array
 from whence.support.dtypes import Array
@@ -49,7 +50,7 @@ def get_calibration_data(
         if missing := [name for name in wanted if name not in data]:
             raise PipelineError(f"get_calibration_data: expected inputs {', '.join(wanted)}, got no {missing[0]}")
         data = [data[name] for name in wanted]
-    rest = map(array, evaluate_module(module, list(map(np.asarray, data))))
+    rest = map(array, evaluate_module(module, list(map(np.asarray, data)), run_kernel))
     values_of: dict[GlobalVar, dict[str, list[NDArray]]] = {}
     for name, op in zip(names, calls, strict=True):
         inputs = [next(rest) for _ in op.operands]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol, cast
 
@@ -14,10 +14,8 @@ from xdsl.ir import Attribute
 from whence.compiler.compile import compile as compile_model
 from whence.dialects.element_types import numpy_dtype, tensor_type
 from whence.dialects.relay.binding import IfOp
-from whence.dialects.relay.call_tir import CallTirOp
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
 from whence.dialects.relay.data_types import ConstructOp, MatchOp
-from whence.dialects.relay.evaluation import operands_of
 from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp
 from whence.dialects.relay.interpret import Evaluator
 from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
@@ -25,6 +23,7 @@ from whence.dialects.relay.types import fits
 from whence.dialects.sizes.types import is_open
 from whence.executables.executable import Executable
 from whence.executables.virtual_machine import VirtualExecutable
+from whence.kernels.kernel_calls import run_kernel
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
 from whence.provenance.numbers import same_module
@@ -61,7 +60,7 @@ class Executor:
     @cached_property
     def _invoke(self) -> Invoke:
         if self.kind == "debug":
-            return Evaluator(self.module, run_kernel=_run_kernel).invoke
+            return Evaluator(self.module, run_kernel=run_kernel).invoke
         return compiled_invoke(self.executable)
 
     def evaluate(self, expr: str | FuncOp | None = None) -> Callable[..., Any]:
@@ -111,16 +110,6 @@ def create_executor(
     if mod is None:
         raise PipelineError("create_executor: expected a module, got none")
     return Executor(kind, mod, target_of(target), dict(params or {}))
-
-
-def _run_kernel(call: CallTirOp, arrays: Sequence[Array]) -> Sequence[Array]:
-    """Return the results of a call of a kernel of tir, which is compiled."""
-    from whence.kernels import build_prim_func
-    from whence.lowering.relay_to_te.call_tir import called_kernel
-
-    shaped = call.at_types(operands_of(arrays))
-    results = build_prim_func(called_kernel(shaped))(*arrays)
-    return results if isinstance(results, tuple) else (results,)
 
 
 def bound_params(module: ModuleOp, params: Mapping[str, Array], *, others: bool = False) -> ModuleOp:
