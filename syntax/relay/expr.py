@@ -22,7 +22,7 @@ from ...support.errors import FrontendError
 from .attrs import Attrs, FunctionAttrs, operators
 from .node import AnySpan as AnySpan
 from .node import Node
-from .op_attrs import op_attr, register_op_attr, reset_op_attr
+from .op_attrs import NUM_INPUTS, is_intrinsic, op_attr, register_op_attr, reset_op_attr
 from .texts import printer
 from .tvm_forms import own_attributes
 from .type_view import plain, view
@@ -166,19 +166,23 @@ class Op(Expr):
 
     @staticmethod
     def get(name: str) -> Op:
-        """Return the operator with a name; raises FrontendError for an unknown one."""
-        if name not in operators():
+        """Return the operator, or the intrinsic (`tir.exp`), with a name; raises FrontendError for an unknown one."""
+        if name not in operators() and not is_intrinsic(name):
             raise FrontendError(f"expected the name of an operator, got '{name}'")
         return Op(name)
 
     @property
     def num_inputs(self) -> int:
-        """The largest number of arguments of a call."""
+        """The largest number of arguments of a call; -1 for an intrinsic for which nobody says it."""
+        if is_intrinsic(self.name):
+            inputs = op_attr(self.name, NUM_INPUTS)
+            return -1 if inputs is None else inputs
         return len(operators()[self.name].operand_groups())
 
     def get_attr(self, attr_name: str) -> Any:
         """Return the attribute that `register_op_attr` set under a key, or its `TOpPattern`; None without either."""
-        if (attribute := op_attr(self.name, attr_name)) is not None or attr_name != "TOpPattern":
+        attribute = op_attr(self.name, attr_name)
+        if attribute is not None or attr_name != "TOpPattern" or is_intrinsic(self.name):
             return attribute
         pattern = operators()[self.name].get_trait(FusionPattern)
         return None if pattern is None else int(pattern.kind)

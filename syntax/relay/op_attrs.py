@@ -13,6 +13,13 @@ OPTIONAL_FAKE_QUANTIZATION = "FTVMOptionalFakeQuantizationToInteger"
 STRATEGY = "FTVMStrategy"
 COMPUTE = "FTVMCompute"
 TARGET = "target."
+EFFECT = "TCallEffectKind"
+LOWER_INTRINSIC = "FLowerIntrin"
+NUM_INPUTS = "num_inputs"
+"""The number of arguments of an intrinsic."""
+
+INTRINSIC = "tir."
+"""Prefix of intrinsics' names. An intrinsic is an operator once it has an attribute."""
 
 _attrs: dict[tuple[str, str], tuple[int, Any]] = {}
 """Operator and key -> priority and value."""
@@ -37,6 +44,11 @@ def op_attr(op_name: str, attr_key: str) -> Any:
     """Return the attribute set for an operator; None if there is none."""
     entry = _attrs.get((op_name, attr_key))
     return None if entry is None else entry[1]
+
+
+def is_intrinsic(name: str) -> bool:
+    """Return whether a name is that of an intrinsic, which `te.language.intrinsics` or a user registered."""
+    return name.startswith(INTRINSIC) and any(op == name for op, _ in _attrs)
 
 
 def reset_op_attr(op_name: str, attr_key: str) -> None:

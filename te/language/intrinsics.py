@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeAlias
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...support.dtypes import check_dtype, fail, is_float
+from ...syntax.relay.op_attrs import EFFECT, INTRINSIC, LOWER_INTRINSIC, NUM_INPUTS, op_attr, register_op_attr
+from ...syntax.relay.op_attrs import reset_op_attr as reset
 from . import math
 from .expr import Call, CallExtern, Expr, ExprLike, convert
+
+if TYPE_CHECKING:
+    from ...syntax.relay.expr import Op
 
 Rule: TypeAlias = Callable[[Any], Any]
 """Makes of a call, which has `op.name`, `args` and `dtype`, an expression; or returns the call."""
 
-_PREFIX = "tir."
 _OTHERS = (
     *("abs", "atan2", "copysign", "exp10", "fma", "fmod", "hypot", "ldexp", "nextafter", "power", "sigmoid"),
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
@@ -27,9 +32,8 @@ _KNOWN: dict[str, Callable[..., Any]] = {
     "fabs": math.abs,
     "pow": math.power,
 }
-_TARGETS = ("llvm", "default", "cpu")
-_rules: dict[str, tuple[int, Rule]] = {}
-"""Name -> the rule of the highest level."""
+_KEYS = {target: f"{target}.{LOWER_INTRINSIC}" for target in ("llvm", "cpu", "default")}
+"""Target -> the attribute of operators that is a rule; the first target that has one decides."""
 
 
 class CallEffectKind(IntEnum):
@@ -45,10 +49,14 @@ class CallEffectKind(IntEnum):
     ControlJump = 6
 
 
-class Intrinsic(NamedTuple):
-    """The operator of a call."""
+def _register(name: str, inputs: int) -> None:
+    register_op_attr(f"{INTRINSIC}{name}", EFFECT, CallEffectKind.Pure)
+    register_op_attr(f"{INTRINSIC}{name}", NUM_INPUTS, inputs)
 
-    name: str
+
+for _name, _function in _KNOWN.items():
+    _register(_name, len(signature(_function).parameters))
+_register("reinterpret", 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,8 +64,10 @@ class CallIntrin(CallExtern):
     """A call as rules see it; `callee` is the intrinsic's name, with its prefix, which no C function has."""
 
     @property
-    def op(self) -> Intrinsic:
-        return Intrinsic(self.callee)
+    def op(self) -> Op:
+        from ...syntax.relay.expr import Op
+
+        return Op(self.callee)
 
     @property
     def args(self) -> tuple[Expr, ...]:
@@ -67,23 +77,20 @@ class CallIntrin(CallExtern):
 def register_intrin_lowering(op_name: str, target: str, *, f: Rule | None = None, level: int = 10) -> Any:
     """Register the rule by which calls of an intrinsic are lowered; without `f` this is a decorator.
 
-    op_name: as in TVM, `tir.exp`, or a name of your own, which `call_intrin` takes. level: of several rules the
-    highest level is used, and of one level the last. Raises ScheduleError for a target that is not this machine's.
+    op_name: as in TVM, `tir.exp`, or a name of your own, which `call_intrin` takes, as it takes `ir.Op.get` of it.
+    level: of several rules of a target the highest level is used, and of one level the last; those of "default" only
+    where there are no others. The rule is the attribute `llvm.FLowerIntrin` of the operator. Raises ScheduleError for a
+    target that is not this machine's.
     """
-    if target not in _TARGETS:
-        fail(f"register_intrin_lowering: expected a target among {', '.join(_TARGETS)}, got {target}")
-
-    def register(rule: Rule) -> Rule:
-        if op_name not in _rules or _rules[op_name][0] <= level:
-            _rules[op_name] = level, rule
-        return rule
-
-    return register if f is None else register(f)
+    if target not in _KEYS:
+        fail(f"register_intrin_lowering: expected a target among {', '.join(_KEYS)}, got {target}")
+    return register_op_attr(op_name, _KEYS[target], f, level)
 
 
 def remove_intrin_lowering(op_name: str) -> None:
-    """Remove the rule of an intrinsic, if there is one."""
-    _rules.pop(op_name, None)
+    """Remove the rules of an intrinsic, if there are any."""
+    for key in _KEYS.values():
+        reset(op_name, key)
 
 
 def lowered_intrinsic(expr: Call | CallExtern) -> Expr | None:
@@ -92,12 +99,13 @@ def lowered_intrinsic(expr: Call | CallExtern) -> Expr | None:
     Raises ScheduleError for an intrinsic that only a rule can lower.
     """
     if isinstance(expr, Call):
-        call = CallIntrin(expr.dtype, f"{_PREFIX}{expr.name}", (expr.a,))
-    elif expr.callee.startswith(_PREFIX):
+        call = CallIntrin(expr.dtype, f"{INTRINSIC}{expr.name}", (expr.a,))
+    elif expr.callee.startswith(INTRINSIC):
         call = CallIntrin(expr.dtype, expr.callee, expr.arguments)
     else:
         return None
-    _, rule = _rules.get(call.callee, (0, None))
+    rules = (op_attr(call.callee, key) for key in _KEYS.values())
+    rule = next((rule for rule in rules if rule is not None), None)
     result = call if rule is None else rule(call)
     if result is not call:
         return convert(result)
@@ -110,11 +118,14 @@ def lowered_intrinsic(expr: Call | CallExtern) -> Expr | None:
 def call_intrin(dtype: str, func_name: Any, *args: ExprLike, span: object = None) -> Any:
     """The call of an intrinsic, given by TVM's name or its operator: te's function, or one that a rule will lower.
 
-    Raises ScheduleError for a dtype that te's function does not return.
+    Raises ScheduleError for a dtype that te's function does not return, and for another number of arguments.
     """
     del span
     full = str(getattr(func_name, "name", func_name))
-    name = full.removeprefix(_PREFIX)
+    name = full.removeprefix(INTRINSIC)
+    inputs = op_attr(f"{INTRINSIC}{name}", NUM_INPUTS)
+    if inputs not in (None, len(args)):
+        fail(f"call_intrin: expected {inputs} arguments of {full}, got {len(args)}")
     if name == "reinterpret":
         return math.reinterpret(dtype, *args)
     if name in _KNOWN:
@@ -122,7 +133,7 @@ def call_intrin(dtype: str, func_name: Any, *args: ExprLike, span: object = None
         if result.dtype != dtype:
             fail(f"call_intrin: expected {full} as {result.dtype}, which its operands have, got {dtype}")
         return result
-    return CallExtern(check_dtype(dtype, "call_intrin"), f"{_PREFIX}{name}", tuple(map(convert, args)))
+    return CallExtern(check_dtype(dtype, "call_intrin"), f"{INTRINSIC}{name}", tuple(map(convert, args)))
 
 
 def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike, span: object = None) -> Expr:
