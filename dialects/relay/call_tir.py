@@ -23,11 +23,12 @@ from ..element_types import dtype_name
 from ..format import parse_attributes
 from ..sizes import Size, SizeExpr, substitute, symbols_of
 from ..sizes.kernel import kernel_size
-from ..sizes.types import tensor_of
+from ..sizes.types import extents_of, tensor_of
 from .attributes import ints, ints_attr, parse_value, print_value, required_string, to_attribute
 from .operator import Operator
 from .signature import Signature, Tensor
 from .traits import OPAQUE, OpPattern, Stateful
+from .types import tensors_differ
 
 if TYPE_CHECKING:
     from ..tir import BufferType, PrimFuncOp
@@ -232,6 +233,22 @@ def linked(sig: Signature, kernels: Mapping[str, HoldsKernel]) -> Signature:
     return _of_kernel(sig, KernelAttr(kernels[name].op))
 
 
+def check_stated(sig: Signature, stated: Sequence[Attribute | None], results: Sequence[Tensor]) -> None:
+    """Raise VerifyException where a call states other types of results than its kernel has; None states nothing."""
+    held = sig.attributes.get(KERNEL)
+    if not stated or not isinstance(held, KernelAttr):
+        return
+    if len(stated) != len(results):
+        _refuse(sig, held.data, f"out_ty of {len(results)} results", str(len(stated)))
+    for number, (wanted, actual) in enumerate(zip(stated, results, strict=True)):
+        if wanted is None:
+            continue
+        tensor = cast("Tensor", wanted) if isinstance(wanted, TensorType) else None
+        if tensor is None or tensors_differ(tensor, actual):
+            got = str(wanted) if tensor is None else _spelled_type(tensor)
+            _refuse(sig, held.data, f"out_ty {_spelled_type(actual)} of result {number}", got)
+
+
 def calls_of(module: Operation) -> Iterable[CallTirOp]:
     """The calls of kernels in a module."""
     return (op for op in module.walk() if isinstance(op, CallTirOp))
@@ -320,6 +337,10 @@ def _named(kernel: PrimFuncOp) -> str:
 
 def _spelled(buffer: BufferType) -> str:
     return f"{dtype_name(buffer.element_type)}[{', '.join(map(str, buffer.get_shape()))}]"
+
+
+def _spelled_type(type_: Tensor) -> str:
+    return f"{dtype_name(type_.element_type)}[{', '.join(map(str, extents_of(type_)))}]"
 
 
 def _refuse(sig: Signature, kernel: PrimFuncOp, expected: str, found: str) -> NoReturn:

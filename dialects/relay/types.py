@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 
-from ..sizes import same
+from ..sizes import decide, same
 from ..sizes.types import extents_of, tensor_of
 
 Types: TypeAlias = ArrayAttr[Attribute]
@@ -172,6 +172,15 @@ def fits(expected: Attribute, actual: Attribute) -> bool:
             case _:
                 return False
     return True
+
+
+def tensors_differ(first: TensorType[Attribute], second: TensorType[Attribute], *, sizes: bool = True) -> bool:
+    """Return whether no tensor is of both types, as far as that is known. sizes: whether named sizes count."""
+    left, right = extents_of(first), extents_of(second)
+    if first.element_type != second.element_type or len(left) != len(right):
+        return True
+    pairs = [pair for pair in zip(left, right, strict=True) if not any(same(size, DYNAMIC_INDEX) for size in pair)]
+    return any(decide(a, "==", b) is False for a, b in pairs if sizes or (isinstance(a, int) and isinstance(b, int)))
 
 
 def joined(first: Attribute, second: Attribute) -> Attribute:

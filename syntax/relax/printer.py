@@ -40,7 +40,7 @@ from ..relay.walks import driven, each
 from .constants import ConstantTable
 from .expansions import expanded
 from .operators import by_relay
-from .rows import Row
+from .rows import Row, Shape
 from .spelling import NEWEST, Spelling
 from .types import spelled, symbols_in, tuple_text
 
@@ -380,7 +380,9 @@ class _FunctionPrinter:
         indices = call.attrs.get("inplace_indices") or ()
         inplace = f", inplace_indices={list(indices)}" if indices else ""
         word = "call_tir_inplace" if indices else "call_tir"
-        return f"R.{word}(cls.{name}, {args}{inplace}, {self._spelling.out_type}={result})"
+        given = Shape(call.attrs.get("tir_vars") or ())
+        sizes = f", tir_vars={self._spelling.value('tir_vars', given)}" if given else ""
+        return f"R.{word}(cls.{name}, {args}{inplace}, {self._spelling.out_type}={result}{sizes})"
 
     def match_cast(self, call: Call) -> Walk:
         """Return the binding of sizes by a value."""

@@ -245,6 +245,8 @@ class Call(Expr):
     """Types, with TVM's fields, for the type variables of the callee; in a typed call of an operator, the types of its
     arguments."""
     span: AnySpan = None
+    stated: Sequence[Attribute | None] = field(default=(), kw_only=True)
+    """The types of results that a call of a kernel states, None for any; type inference compares them."""
 
     def __post_init__(self) -> None:
         self.attrs = self.attrs or {}

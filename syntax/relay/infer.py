@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
-from ...dialects.relay.call_tir import linked
+from ...dialects.relay.call_tir import check_stated, linked
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
 from ...dialects.relay.traits import Mark
@@ -244,7 +244,9 @@ class Inference:
             attributes = attributes_of(operator, call.attrs, location)
             groups = operand_types(operator, call.types, [is_absent(a) for a in node.args], location)
             signature = operator.signature_for(groups, attributes, location)
-            results = operator.inferred(linked(signature, self.program.kernels))
+            signature = linked(signature, self.program.kernels)
+            results = operator.inferred(signature)
+            check_stated(signature, node.stated, results)
         except VerifyException as error:
             raise FrontendError(str(error)) from None
         return tuple_type(results) if operator.gives_tuple(len(results)) else results[0]

@@ -296,6 +296,43 @@ def test_bad_calls(module: Any, parts: list[str]):
         whence.compile(module)
 
 
+@pytest.mark.parametrize(
+    ("name", "shape", "out_ty", "parts"),
+    [
+        ("affine", (5, 8), relay.TensorType((5, 9)), ["out_ty float32[5, 8] of result 0", "got float32[5, 9]"]),
+        ("affine", (5, 8), relay.TensorType((5, 8), "int32"), ["out_ty float32[5, 8]", "got int32[5, 8]"]),
+        ("affine", ("m", 8), relay.TensorType(("m", 9)), ["out_ty float32[m, 8]", "got float32[m, 9]"]),
+        ("rows", ("m", 8), relay.TensorType(("2 * m + 1", 8)), ["out_ty float32[2*m, 8]", "got float32[2*m + 1, 8]"]),
+        ("rows", (5, 8), relay.TensorType((10,)), ["out_ty float32[10, 8]", "got float32[10]"]),
+        ("rows", (5, 8), [relay.TensorType((10, 8)), None], ["out_ty of 1 results", "got 2"]),
+        ("rows", (5, 8), "float32", ["expected types as out_ty, got str"]),
+    ],
+)
+def test_an_out_ty_that_contradicts_the_kernel(name: str, shape: tuple[Any, ...], out_ty: Any, parts: list[str]):
+    x, c = relay.var("x", shape=shape), relay.var("c", shape=(8,))
+    places = [f"kernel '{name}' (layer '{name}', kernels.py line", "'here'"] if not isinstance(out_ty, str) else []
+    with refused(*parts, *places):
+        call = relay.call_tir(name, [x, c], out_ty)
+        call = call.astuple() if isinstance(call, relay.TupleWrapper) else call
+        whence.compile(module_of([x, c], relay.set_span(call, "here"), name))
+
+
+@pytest.mark.parametrize("out_ty", [None, [None], relay.TensorType(("2 * m", 8)), relay.TensorType((relay.Any(), 8))])
+def test_an_out_ty_that_the_kernel_agrees_with(out_ty: Any):
+    x, c = relay.var("x", shape=("m", 8)), relay.var("c", shape=(8,))
+    exe = whence.compile(module_of([x, c], relay.call_tir("rows", [x, c], out_ty), "rows"))
+    a, b = random(3, 8), random(8)
+    np.testing.assert_allclose(exe(a, b), np.concatenate([a * 3 + b, a]), rtol=1e-6, atol=1e-6)
+
+
+def test_results_in_place_are_stated_in_order():
+    x, a = relay.var("x", shape=(4,)), relay.var("a", shape=(4,))
+    types = [relay.TensorType((4,)), relay.TensorType((4,), "int32")]
+    with refused("out_ty float32[4] of result 1", "got int32[4]"):
+        call = relay.call_tir_inplace("accumulate", [x, a], [1, -1], types)
+        whence.compile(module_of([x, a], call.astuple(), "accumulate"))
+
+
 def test_a_call_of_a_kernel_that_is_missing_in_text():
     text = "builtin.module { relay.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {\n"
     text += "  %0 = relay.call_tir @gone(%x) : (tensor<4xf32>) -> tensor<4xf32>\n  relay.return %0 : tensor<4xf32>\n}}"

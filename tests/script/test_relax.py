@@ -189,10 +189,96 @@ def test_kernels_are_called_and_their_types_are_checked():
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     assert (run(module, [x])[0] == 4 * x).all()
     assert whence.script.from_source(module.script()).script() == module.script()
-    with pytest.raises(TextError, match="16:18: expected the type that the kernel says"):
-        whence.script.from_source(KERNEL.replace("out_ty=R.Tensor((n, 4)", "out_ty=R.Tensor((n, 5)"))
+    stated = (
+        r"16:18: call_tir: expected out_ty float32\[n, 4\] .* 'rows' \(layer 'rows', .* line 5\), got float32\[n, 5\]"
+    )
+    with pytest.raises(TextError, match=stated):
+        whence.script.from_source(KERNEL.replace("out_ty=R.Tensor((n, 4)", "out_ty=R.Tensor((n, 5)"), file="net.py")
     with pytest.raises(TextError, match="expected a function of the module, got row"):
         whence.script.from_source(KERNEL.replace("cls.rows", "cls.row"))
+
+
+FILL = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def fill(a: T.handle, b: T.handle):
+        m = T.int64()
+        k = T.int64()
+        A = T.match_buffer(a, (m,), "float32")
+        B = T.match_buffer(b, (m, k), "float32")
+        for i, j in T.grid(m, k):
+            B[i, j] = A[i]
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n", 3), "float32"):
+        cls = Module
+        with R.dataflow():
+            lv = R.call_tir(cls.fill, (x,), out_ty=R.Tensor((n, 3), dtype="float32"), tir_vars=R.shape([3]))
+            R.output(lv)
+        return lv
+"""
+
+
+@pytest.mark.parametrize("sizes", ["R.shape([3])", "(3,)", "[n, 3]", "R.shape([n, 3])"])
+def test_sizes_of_a_kernel_that_no_argument_tells_are_given(sizes: str):
+    module = whence.script.from_source(FILL.replace("R.shape([3])", sizes))
+    x = np.arange(5, dtype=np.float32)
+    for version in ("0.27", "0.19"):
+        text = module.script(version)
+        assert ", tir_vars=R.shape([" in text
+        back = whence.script.from_source(text)
+        assert back.script(version) == text
+        np.testing.assert_array_equal(run(back, [x])[0], np.repeat(x[:, None], 3, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ("'a'", "17:18: expected sizes as tir_vars, got 'a'"),
+        ("[x]", "17:18: expected sizes as tir_vars"),
+        ("[4]", r"17:18: call_tir: expected out_ty float32\[n, 4\]"),
+        ("[3, 3, 3]", r"17:18: call_tir: expected operands with extents that tell k for kernel 'fill'"),
+    ],
+)
+def test_other_sizes_of_a_kernel_are_refused(sizes: str, told: str):
+    with pytest.raises(TextError, match=told):
+        whence.script.from_source(FILL.replace("R.shape([3])", sizes))
+
+
+def test_an_unknown_operator_is_told_with_the_mistakes_of_its_arguments():
+    text = "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    return R.addd(x, R.add(y, z))\n"
+    with pytest.raises(TextError) as caught:
+        whence.script.from_source(text, file="net.py")
+    lines = [line for line in str(caught.value).splitlines() if line.startswith("net.py")]
+    assert lines == [
+        "net.py:3:12: expected an operator that there is, got R.addd (did you mean add?)",
+        "net.py:3:28: expected a name that is defined, got y",
+        "net.py:3:31: expected a name that is defined, got z",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("R.print(x)", "there are no prints"),
+        ("R.assert_op(x)", "there are no assertions at run time"),
+        ("R.call_packed('f', x)", "there are no functions from outside"),
+        ("R.call_pure_packed('f', x)", "there are no functions from outside"),
+        ("R.call_inplace_packed('f', x, inplace_indices=0)", "there are no functions from outside"),
+        ("R.call_builtin_with_ctx('f', (x,))", "there are no functions of TVM's virtual machine"),
+        ("R.invoke_pure_closure(x, ())", "there are no closures as objects"),
+    ],
+)
+@pytest.mark.parametrize("bound", [True, False])
+def test_what_is_no_operator_is_refused_by_one_sentence(call: str, told: str, bound: bool):
+    text = f"@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    {'y = ' if bound else ''}{call}\n    return x\n"
+    with pytest.raises(TextError) as caught:
+        whence.script.from_source(text, file="net.py")
+    first, *rest = str(caught.value).splitlines()
+    assert first.startswith(f"net.py:3:{9 if bound else 5}: expected an operator, got R.")
+    assert told in first
+    assert not any(line.startswith("net.py") for line in rest)
 
 
 CAST = """

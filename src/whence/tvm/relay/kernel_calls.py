@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.signature import as_tensor
+from whence.dialects.relay.types import fields_of
 from whence.dialects.sizes.types import extents_of
 from whence.relay.builders import Builder, TupleWrapper, as_expr
 from whence.support.errors import FrontendError, expectation
@@ -20,24 +21,28 @@ from whence.syntax.relay.type_view import TypeView, plain, tensor_type
 def call_tir(gvar: GlobalVar | str, args: Any, out_ty: Any = None, tir_vars: Sequence[Any] = ()) -> Expr | TupleWrapper:
     """Return the result of a kernel, whose arguments are `args` in order, then the result.
 
-    gvar: the name of the kernel in the module. args: an expression, or several in a list or a tuple. out_ty: a list of
-    as many entries as the kernel has results, if these are several; their types are those of the kernel's arguments.
+    gvar: the name of the kernel in the module. args: an expression, or several in a list or a tuple. out_ty: the type
+    of the result, `relay.TensorType((4, 8))`, or a list with an entry for each result of the kernel, None for the type
+    that the kernel says. Type inference refuses a type that contradicts the kernel.
     tir_vars: numbers or sizes for the kernel's sizes that no argument tells, in order.
     """
-    return _called("call_tir", gvar, args, out_ty, {"tir_vars": list(tir_vars)})
+    return _called("call_tir", gvar, args, out_ty, {"tir_vars": tir_vars})
 
 
 def call_tir_inplace(
-    gvar: GlobalVar | str, args: Any, inplace_indices: int | Sequence[int], out_ty: Any = None
+    gvar: GlobalVar | str,
+    args: Any,
+    inplace_indices: int | Sequence[int],
+    out_ty: Any = None,
+    tir_vars: Sequence[Any] = (),
 ) -> Expr | TupleWrapper:
     """Return the results of a kernel that writes result k to argument `inplace_indices[k]`; -1: to one of its own.
 
     The caller's tensor stays as it is: the kernel writes to a copy. Other arguments as `call_tir`.
     """
     indices = (inplace_indices,) if isinstance(inplace_indices, int) else tuple(inplace_indices)
-    return _called(
-        "call_tir_inplace", gvar, args, indices if len(indices) > 1 else out_ty, {"inplace_indices": list(indices)}
-    )
+    results = [None] * len(indices) if out_ty is None else out_ty
+    return _called("call_tir_inplace", gvar, args, results, {"inplace_indices": indices, "tir_vars": tir_vars})
 
 
 def _called(
@@ -47,10 +52,23 @@ def _called(
         raise FrontendError(expectation(name, "the name of a kernel of the module", type(gvar).__name__))
     fields = args if isinstance(args, list | tuple) else args.fields if isinstance(args, Tuple) else [args]
     attrs: dict[str, Any] = {"callee": gvar.name_hint if isinstance(gvar, GlobalVar) else gvar}
-    attrs |= {name: values for name, values in options.items() if values}
-    call = Call(Op("call_tir"), [Tuple([as_expr(field) for field in fields])], attrs)
-    several = isinstance(results, list | tuple) and len(results) > 1  # pyright: ignore[reportUnknownArgumentType]
-    return TupleWrapper(call, len(results)) if several else call
+    attrs |= {name: list(values) for name, values in options.items() if values}
+    stated = stated_types(name, results)
+    call = Call(Op("call_tir"), [Tuple([as_expr(field) for field in fields])], attrs, stated=stated)
+    return TupleWrapper(call, len(stated)) if len(stated) > 1 else call
+
+
+def stated_types(name: str, results: Any) -> list[Attribute | None]:
+    """Return the types that an `out_ty` states, one for each result; raises FrontendError for what is no type."""
+    if results is None:
+        return []
+    given = plain(results)
+    if isinstance(given, Attribute) and (fields := fields_of(given)) is not None:
+        given = fields
+    types = [plain(part) for part in (cast("Sequence[Any]", given) if isinstance(given, list | tuple) else [given])]
+    if wrong := [type_ for type_ in types if type_ is not None and not isinstance(type_, Attribute)]:
+        raise FrontendError(expectation(name, "types as out_ty", type(wrong[0]).__name__))
+    return types
 
 
 def match_cast(value: Any, ty: Any, dtype: str = "float32") -> Expr:

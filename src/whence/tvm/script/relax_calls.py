@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
 
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.signature import as_tensor
-from whence.dialects.relay.types import tuple_type
+from whence.dialects.sizes import Size, SizeExpr
 from whence.dialects.sizes.types import extents_of
-from whence.script.relax_types import contradicts, type_text
+from whence.relay.kernel_calls import stated_types
+from whence.script.relax_types import UNKNOWN, type_text
 from whence.script.relax_values import Special, Values, described
 from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
 
@@ -23,7 +23,7 @@ def _call_tir(reader: Values, node: ast.Call, args: Sequence[Any], named: Mappin
 
 
 def _call_tir_inplace(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
-    names = ("gvar", "args", "inplace_indices", "out_ty")
+    names = ("gvar", "args", "inplace_indices", "out_ty", "tir_vars")
     return _kernel_call(reader, node, dict(zip(names, args, strict=False)) | named)
 
 
@@ -31,29 +31,27 @@ def _kernel_call(reader: Values, node: ast.Call, values: Mapping[str, Any]) -> E
     kernel, tensors = values.get("gvar"), values.get("args", ())
     if not isinstance(kernel, GlobalVar) or kernel.name_hint not in reader.program.kernels:
         reader.source.refuse(node, f"expected a kernel of the module to call, got {described(kernel)}")
-    if values.get("tir_vars"):
-        reader.source.refuse(node, "expected sizes that the shapes of arguments tell, got tir_vars")
     items = cast("Sequence[Any]", tensors) if isinstance(tensors, list | tuple) else [tensors]
     fields = [reader.as_expression(node, item) for item in items]
     attrs: dict[str, Any] = {"callee": kernel.name_hint}
     if (indices := values.get("inplace_indices")) is not None:
         attrs["inplace_indices"] = [indices] if isinstance(indices, int) else list(indices)
-    call = Call(Op("call_tir"), [Tuple(fields)], attrs)
+    if (sizes := values.get("tir_vars")) is not None:
+        attrs["tir_vars"] = _sizes(reader, node, sizes)
+    with reader.source.judged(node):
+        stated = stated_types("call_tir", values.get("out_ty", values.get("out_sinfo")))
+    call = Call(Op("call_tir"), [Tuple(fields)], attrs, stated=[None if one == UNKNOWN else one for one in stated])
     reader.locate(call, node)
-    actual = reader.typed(node, call)
-    wanted = _stated(values.get("out_ty", values.get("out_sinfo")))
-    if wanted is not None and contradicts(wanted, actual):
-        expected, got = type_text(actual), type_text(wanted)
-        reader.source.refuse(node, f"expected the type that the kernel says, {expected}, got {got}")
+    reader.typed(node, call)
     return call
 
 
-def _stated(value: Any) -> Attribute | None:
-    """Return the type that a call states: one, or a list of several."""
-    if not isinstance(value, list | tuple):
-        return value
-    parts = cast("Sequence[Attribute]", value)
-    return parts[0] if len(parts) == 1 else tuple_type(list(parts))
+def _sizes(reader: Values, node: ast.Call, value: Any) -> list[Size]:
+    """Return the sizes of `tir_vars`: a shape, or sizes in a tuple or a list."""
+    items = list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]
+    if wrong := [item for item in items if not isinstance(item, int | SizeExpr)]:
+        reader.source.refuse(node, f"expected sizes as tir_vars, got {described(wrong[0])}")
+    return items
 
 
 def _match_cast(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:

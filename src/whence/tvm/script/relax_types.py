@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute
 
-from whence.dialects.element_types import dtype_name
-from whence.dialects.relay.types import function_type, tuple_type
-from whence.dialects.sizes import SizeExpr, UndecidedSize, ceil_div, decide, size_max, size_min, symbol, symbols_of
-from whence.dialects.sizes.types import extents_of
+from whence.dialects.relay.types import function_type, tensors_differ, tuple_type
+from whence.dialects.sizes import SizeExpr, UndecidedSize, ceil_div, size_max, size_min, symbol, symbols_of
 from whence.script.names import POISON
 from whence.script.source import Mistake, Source
 from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
-from whence.syntax.relax.types import is_unknown, spelled
+from whence.syntax.relax.types import spelled
 from whence.syntax.relay.type_view import tensor_type
 
 UNKNOWN = tuple_type([])
@@ -221,19 +219,7 @@ def contradicts(annotation: Attribute, actual: Attribute, sizes: bool = True) ->
         return len(annotation.inputs) != len(actual.inputs)
     if not isinstance(annotation, TensorType) or not isinstance(actual, TensorType):
         return True
-    return _differ(cast("TensorType[Attribute]", annotation), cast("TensorType[Attribute]", actual), sizes)
-
-
-def _differ(first: TensorType[Attribute], second: TensorType[Attribute], sizes: bool) -> bool:
-    left, right = extents_of(first), extents_of(second)
-    if dtype_name(first.element_type) != dtype_name(second.element_type) or len(left) != len(right):
-        return True
-    for a, b in zip(left, right, strict=True):
-        if is_unknown(a) or is_unknown(b) or (not sizes and not (isinstance(a, int) and isinstance(b, int))):
-            continue
-        if decide(a, "==", b) is False:
-            return True
-    return False
+    return tensors_differ(annotation, actual, sizes=sizes)
 
 
 def type_text(type_: Attribute) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from whence.dialects.sizes import SizeExpr
 from whence.provenance.span import Span
 from whence.script.relax_types import Types
+from whence.script.source import Mistake
 from whence.support.dtypes import NAMES, Array, numpy_of
 from whence.support.errors import WhenceError
 from whence.support.names import did_you_mean
@@ -41,10 +42,13 @@ _ELSEWHERE = {
     "call_packed": "functions from outside",
     "call_pure_packed": "functions from outside",
     "call_dps_packed": "functions from outside",
+    "call_inplace_packed": "functions from outside",
+    "call_builtin_with_ctx": "functions of TVM's virtual machine",
     "print": "prints",
     "assert_op": "assertions at run time",
     "make_closure": "closures as objects; functions inside of functions are closures",
     "invoke_closure": "closures as objects; functions inside of functions are closures",
+    "invoke_pure_closure": "closures as objects; functions inside of functions are closures",
     "to_vdevice": "several devices",
     "hint_on_device": "several devices",
 }
@@ -144,7 +148,9 @@ class Values(Types):
             return infer_shallow(value, self.program)
         except WhenceError as error:
             text = str(error).removeprefix("relay.")
-            self.source.refuse(node, text.partition(" (layer ")[0])
+            # The place of the call is that of the node; the text may name others before.
+            rest, layer, _ = text.rpartition(" (layer ")
+            self.source.refuse(node, rest if layer and text.endswith(")") else text)
 
     # Kinds of expressions
 
@@ -216,12 +222,28 @@ class Values(Types):
             self.source.refuse(node, f"expected calls that only compute in a dataflow block, got R.{name}")
         if name in _ELSEWHERE:
             self.source.refuse(node, f"expected an operator, got R.{name}: there are no {_ELSEWHERE[name]}")
-        args = [self._argument(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
-        named = {keyword.arg: self._argument(keyword.value) for keyword in node.keywords if keyword.arg}
         special = self.special(name)
+        if special is None and name not in rows():
+            # Mistakes in its arguments are told with it.
+            with suppress(Mistake):
+                self._arguments(node)
+            self.source.refuse(node, f"expected an operator that there is, got R.{name}{did_you_mean(name, rows())}")
+        args, named = self._arguments(node)
         if special is not None:
             return special(self, node, args, named)
         return self.operator(node, name, args, named)
+
+    def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments of a call in order, and those by name; raises Mistake after all are read."""
+        values: dict[ast.expr, Any] = {}
+        args = [arg for arg in node.args if not isinstance(arg, ast.Starred)]
+        named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        for arg in (*args, *named.values()):
+            with suppress(Mistake):
+                values[arg] = self._argument(arg)
+        if len(values) < len(args) + len(named):
+            raise Mistake
+        return [values[arg] for arg in args], {key: values[arg] for key, arg in named.items()}
 
     def special(self, name: str) -> Special | None:
         """Return the reader of a word that is no operator; None for others."""
@@ -236,9 +258,7 @@ class Values(Types):
 
     def operator(self, node: ast.AST, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
         """Return the call of an operator of Relax, with a type."""
-        row = rows().get(name)
-        if row is None:
-            self.source.refuse(node, f"expected an operator that there is, got R.{name}{did_you_mean(name, rows())}")
+        row = rows()[name]
         others = {key: _plain(value) for key, value in named.items() if key not in _UNREAD.get(name, ())}
         try:
             values = bound(row, [_plain(arg) for arg in args], others)
