@@ -272,6 +272,22 @@ def test_only_plain_constants_come_from_outside() -> None:
         from_source(text)
 
 
+@pytest.mark.parametrize("call", ["", "(hygienic=False)"])
+def test_macros_are_refused_at_their_place(call: str) -> None:
+    macro = f"@T.macro{call}\ndef zeroed(A, i):\n    A[i] = T.float32(0)\n\n\n"
+    with pytest.raises(TextError, match=r"^mm.py:1:2: expected the statements of a macro .* got T.macro"):
+        from_source(macro + MATMUL.lstrip(), file="mm.py")
+    inner = f"@S.ir_module\nclass M:\n    @S.macro{call}\n    def zeroed(A, i):\n        A[i] = S.float32(0)\n"
+    with pytest.raises(TextError, match=r"^mm.py:4:6: expected the statements of a macro"):
+        from_source("from tvm.script import tir as S\n" + inner, file="mm.py")
+
+    def zeroed(A: Any, i: Any) -> None:
+        A[i] = T.float32(0)
+
+    with pytest.raises(TextError, match=r"test_reading.py:\d+:\d+: expected the statements of a macro"):
+        (T.macro(hygienic=False) if call else T.macro)(zeroed)
+
+
 def test_what_has_no_text_is_refused() -> None:
     scope: dict[str, Any] = {}
     exec("def f(): pass", scope)
