@@ -17,6 +17,7 @@ from ...dialects.tir import IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, prim_fun
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
+from .rewriting.starts import move_start
 
 
 class FuseProduct(RewritePattern):
@@ -47,13 +48,15 @@ def _is_element(value: SSAValue, total: arith.AddfOp) -> bool:
 
 
 class OpenInit(RewritePattern):
-    """The init part of a block: where no reduce variable has left 0."""
+    """The init part of a block: before the loops of its reduction, or where no reduce variable has left 0."""
 
     reason = "the first iteration is known by the variables"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         block = op.parent_op()
         if not isinstance(op, InitOp) or not isinstance(block, BlockOp):
+            return
+        if move_start(op, block, rewriter):
             return
         reduced: list[AffineExpr] = [
             expr * -1 for kind, expr in zip(block.kinds, block.map.data.results, strict=True) if kind.data == "reduce"
@@ -136,25 +139,29 @@ class TirLowerBlockPass(ModulePass):
     """Replaces a `tir.block` by its contents: TVM's LowerInitBlock, ConvertBlocksToOpaque and LowerOpaqueBlock.
 
     Before: any kernels. After: there is no block. A variable is a `tir.index` of its binding; a `where` is a `tir.if`
-    around all, whose condition is computed if `where` has alternatives; the init part is a `tir.if` on the bindings of
-    reduce variables, which are never negative. In a block with an init part, an element plus a product is
-    a fused product, as for a sum of a schedule.
-    Locations: what is inserted has those of the block, the guard of the init part those of the init.
+    around all, whose condition is computed if `where` has alternatives. The init part stands before the outermost loop
+    of the reduction where that is the same, so before an empty reduction, too; inner loops of other variables are
+    repeated for it. Elsewhere it is a `tir.if` on the bindings of reduce variables, which are never below 0. In a block
+    with an init part, an element plus a product is a fused product, as for a sum of a schedule.
+    Locations: what is inserted has those of the block, for the init part those of the init; repeated loops keep theirs.
 
     ```mlir
-    tir.block "C" (%vi : spatial 8, %vk : reduce 4) at [%i, %k] {
-      tir.init {
-        tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+    tir.for %k in 4 {
+      tir.block "C" (%vi : spatial 8, %vk : reduce 4) at [%i, %k] {
+        tir.init {
+          tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+        }
+        ..
       }
-      ..
     }
     // becomes
     %vi = tir.index [%i] : index
-    %vk = tir.index [%k] : index
-    tir.if [%k * -1] >= 0 {
-      tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+    tir.store %zero, %c[%vi] : f32, !tir.buffer<8xf32>
+    tir.for %k in 4 {
+      %vi_1 = tir.index [%i] : index
+      %vk = tir.index [%k] : index
+      ..
     }
-    ..
     ```
     """
 

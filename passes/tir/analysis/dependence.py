@@ -113,20 +113,19 @@ def fused(first: Sequence[ForOp], second: Sequence[ForOp]) -> Verdict:
     )
 
 
-def distributed(loop: ForOp, ops: Collection[Operation]) -> Verdict:
-    """Return whether `ops`, the first ones in the body of `loop`, may run in a loop of their own before it."""
-    first = set(ops)
+def distributed(loops: Sequence[ForOp], ops: Collection[Operation]) -> Verdict:
+    """Return whether `ops`, which run first in each pass of a perfect nest, may run in a nest of their own before it.
+
+    loops: outermost first. ops: in the innermost loop, or in blocks there.
+    """
 
     def is_first(touch: Touch) -> bool:
-        op = touch.op
-        while op.parent is not loop.block:
-            op = op.parent_op() or loop
-            if op is loop:
-                return False
-        return op in first
+        return any(op.is_ancestor(touch.op) for op in ops)
 
+    names = [loop.var for loop in loops]
+    aparts: list[Apart] = [{**dict.fromkeys(names[:level], EQUAL), name: AFTER} for level, name in enumerate(names)]
     return _checked(
-        Nest(loop), [loop], lambda pair: [{loop.var: AFTER}] if not is_first(pair[0]) and is_first(pair[1]) else []
+        Nest(loops[0]), loops[:1], lambda pair: aparts if not is_first(pair[0]) and is_first(pair[1]) else []
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from whence.relay.module import IRModule
@@ -22,6 +22,7 @@ from whence.tir.function import PrimFunc
 
 MODULES = {"tir": "T", "tirx": "T", "ir": "I", "relax": "R"}
 """The modules of words, by their names in `tvm.script` or `whence.script`, and the letters for them."""
+MACRO = "expected the statements of a macro in place of each call of it, got T.macro, which is not read"
 Captured = Callable[[str], Any]
 
 
@@ -52,6 +53,9 @@ def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str
                 pass
             case _:
                 source.record(node.lineno, node.col_offset + 1, "expected a function or a class with functions")
+    for decorator in _macros(found, words):
+        source.record(decorator.lineno, decorator.col_offset + 1, MACRO)
+    source.check()
     if len(found) != 1:
         source.record(1, 1, f"expected one function or one class with functions, got {len(found)}")
     source.check()
@@ -66,6 +70,17 @@ def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str
     source.check()
     assert made is not None, "a mistake is recorded"
     return made
+
+
+def _macros(found: Iterable[ast.AST], words: Mapping[str, str]) -> Iterator[ast.expr]:
+    """The decorators of macros, at any depth."""
+    for node in (inner for outer in found for inner in ast.walk(outer)):
+        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            match getattr(decorator, "func", decorator):
+                case ast.Attribute(value=ast.Name(id=letter), attr="macro") if words.get(letter) == "T":
+                    yield decorator
+                case _:
+                    pass
 
 
 class _Functions(Blocks):

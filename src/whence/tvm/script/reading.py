@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.script.functions import read
+from whence.script.functions import MACRO, read
 from whence.script.live import captured_by, constants, is_in_module, source_of
 from whence.script.source import Source
 from whence.support.doors import door
@@ -35,6 +35,17 @@ def prim_func(function: Any = None, **options: Any) -> Any:
     if function is None:
         return prim_func
     return function if is_in_module(function) else read(source_of(function), captured_by(function, {}))
+
+
+@door()
+def macro(function: Any = None, **options: Any) -> Any:
+    """Refuse a macro, as decorator: raises TextError at its place."""
+    del options
+    if function is None:
+        return macro
+    source = source_of(function)
+    source.record(1, 1, MACRO)
+    return source.check()
 
 
 @door()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whence.script.reading import macro as macro
 from whence.script.reading import prim_func as prim_func
 from whence.script.vectors import is_dtype
 from whence.script.words import WORDS, Word

@@ -1,15 +1,17 @@
 // RUN: whence-opt %s -p "tir-lower-block" --print-debuginfo | filecheck %s
 // RUN: whence-opt %s -p "tir-lower-block,tir-simplify" | filecheck %s --check-prefix SIMPLE
 
-// A guard around all of it; the init runs where the reduction begins.
+// A guard around all of it; the init runs before the loop of the reduction.
 // CHECK-LABEL: tir.prim_func @rows
 // CHECK:      tir.if [%io * -8 + %ii * -1 + 29] >= 0 {
-// CHECK-NEXT:   %vi = tir.index [%io * 8 + %ii] : index loc("C")
-// CHECK-NEXT:   %vk = tir.index [%k] : index loc("C")
-// CHECK-NEXT:   tir.if [%k * -1] >= 0 {
-// CHECK-NEXT:     tir.store %zero, %c[%vi] : f32, !tir.buffer<30xf32> loc("store")
-// CHECK-NEXT:   } loc("init")
-// CHECK-NEXT:   %0 = tir.load %a[%vi, %vk] : !tir.buffer<30x16xf32> -> f32 loc("load")
+// CHECK-NEXT:   %vi = tir.index [%io * 8 + %ii] : index loc("init")
+// CHECK-NEXT:   tir.store %zero, %c[%vi] : f32, !tir.buffer<30xf32> loc("store")
+// CHECK-NEXT: } loc("init")
+// CHECK-NEXT: tir.for %k in 16 {
+// CHECK-NEXT:   tir.if [%io * -8 + %ii * -1 + 29] >= 0 {
+// CHECK-NEXT:     %vi_1 = tir.index [%io * 8 + %ii] : index loc("C")
+// CHECK-NEXT:     %vk = tir.index [%k] : index loc("C")
+// CHECK-NEXT:     %0 = tir.load %a[%vi_1, %vk] : !tir.buffer<30x16xf32> -> f32 loc("load")
 // CHECK:      } loc("C")
 // SIMPLE-LABEL: tir.prim_func @rows
 // SIMPLE:       %0 = tir.load %a[%io * 8 + %ii, %k] : !tir.buffer<30x16xf32> -> f32
@@ -118,3 +120,85 @@ tir.prim_func @sum(%a: !tir.buffer<8x4xf32>, %b: !tir.buffer<4xf32>, %c: !tir.bu
     }
   }
 }
+
+// A loop of data inside of the reduction runs for the init on its own, which starts where the outer reduction does.
+// CHECK-LABEL: tir.prim_func @tiled
+// CHECK:        tir.for %i in 4 {
+// CHECK-NEXT:     tir.for vectorized %j in 8 {
+// CHECK-NEXT:       %vi = tir.index [%i * 8 + %j] : index loc("init")
+// CHECK-NEXT:       tir.store %zero, %c[%vi] : f32, !tir.buffer<32xf32> loc("store")
+// CHECK-NEXT:     } loc("loop j")
+// CHECK-NEXT:     tir.for %ko in 4 {
+// CHECK-NEXT:       tir.for vectorized %j_1 in 8 {
+// CHECK-NEXT:         tir.for %ki in 4 {
+// CHECK-NOT:            tir.if
+tir.prim_func @tiled(%a: !tir.buffer<32x16xf32>, %c: !tir.buffer<32xf32>) outputs 1 {
+  %zero = arith.constant 0.0 : f32 loc("zero")
+  tir.for %i in 4 {
+    tir.for %ko in 4 {
+      tir.for vectorized %j in 8 {
+        tir.for %ki in 4 {
+          tir.block "C" (%vi : spatial 32, %vk : reduce 16) at [%i * 8 + %j, %ko * 4 + %ki] {
+            tir.init {
+              tir.store %zero, %c[%vi] : f32, !tir.buffer<32xf32> loc("store")
+            } loc("init")
+            %0 = tir.load %a[%vi, %vk] : !tir.buffer<32x16xf32> -> f32 loc("load")
+            %1 = tir.load %c[%vi] : !tir.buffer<32xf32> -> f32 loc("load")
+            %2 = arith.addf %0, %1 : f32 loc("add")
+            tir.store %2, %c[%vi] : f32, !tir.buffer<32xf32> loc("store")
+          } loc("C")
+        } loc("loop")
+      } loc("loop j")
+    } loc("loop")
+  } loc("loop")
+} loc("f")
+
+// Elements that several points accumulate start anew at each: the nest stays in one, and the init of an outer
+// reduction in a branch.
+// CHECK-LABEL: tir.prim_func @shared
+// CHECK:        tir.for %ko in 4 {
+// CHECK-NEXT:     tir.for %j in 8 {
+// CHECK-NEXT:       tir.if [%ko * -4] >= 0 {
+// CHECK-NEXT:         %vi = tir.index [%j] : index loc("init")
+// CHECK-NEXT:         tir.store %zero, %c[%vi floordiv 2] : f32, !tir.buffer<4xf32> loc("store")
+// CHECK-NEXT:       } loc("init")
+// CHECK-NEXT:       tir.for %ki in 4 {
+tir.prim_func @shared(%a: !tir.buffer<8x16xf32>, %c: !tir.buffer<4xf32>) outputs 1 {
+  %zero = arith.constant 0.0 : f32 loc("zero")
+  tir.for %ko in 4 {
+    tir.for %j in 8 {
+      tir.for %ki in 4 {
+        tir.block "C" (%vi : spatial 8, %vk : reduce 16) at [%j, %ko * 4 + %ki] {
+          tir.init {
+            tir.store %zero, %c[%vi floordiv 2] : f32, !tir.buffer<4xf32> loc("store")
+          } loc("init")
+          %0 = tir.load %a[%vi, %vk] : !tir.buffer<8x16xf32> -> f32 loc("load")
+          %1 = tir.load %c[%vi floordiv 2] : !tir.buffer<4xf32> -> f32 loc("load")
+          %2 = arith.addf %0, %1 : f32 loc("add")
+          tir.store %2, %c[%vi floordiv 2] : f32, !tir.buffer<4xf32> loc("store")
+        } loc("C")
+      } loc("loop")
+    } loc("loop")
+  } loc("loop")
+} loc("f")
+
+// Another statement in the loop: the test stays where the block is.
+// CHECK-LABEL: tir.prim_func @beside
+// CHECK:        tir.for %k in 16 {
+// CHECK:          tir.if [%k * -1] >= 0 {
+tir.prim_func @beside(%a: !tir.buffer<16xf32>, %c: !tir.buffer<1xf32>, %d: !tir.buffer<16xf32>) outputs 2 {
+  %zero = arith.constant 0.0 : f32 loc("zero")
+  tir.for %k in 16 {
+    %first = tir.load %c[0] : !tir.buffer<1xf32> -> f32 loc("load")
+    tir.block "C" (%vk : reduce 16) at [%k] {
+      tir.init {
+        tir.store %zero, %c[0] : f32, !tir.buffer<1xf32> loc("store")
+      } loc("init")
+      %0 = tir.load %a[%vk] : !tir.buffer<16xf32> -> f32 loc("load")
+      %1 = tir.load %c[0] : !tir.buffer<1xf32> -> f32 loc("load")
+      %2 = arith.addf %0, %1 : f32 loc("add")
+      tir.store %2, %c[0] : f32, !tir.buffer<1xf32> loc("store")
+    } loc("C")
+    tir.store %first, %d[%k] : f32, !tir.buffer<16xf32> loc("store")
+  } loc("loop")
+} loc("f")
