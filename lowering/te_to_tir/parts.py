@@ -40,12 +40,14 @@ def _scheduled(program: Program) -> Schedule:
 def copy_arguments(func: tir.PrimFuncOp, packed: Collection[SSAValue], name: str, *, keeps: bool) -> None:
     """Let functions be called with copies of the kernel's arguments but those that are `packed` where they are.
 
-    name: the intrinsic's. keeps: an output is filled from what there is.
+    name: the intrinsic's. keeps: an output is filled from what there is; so it is where a call may write only a part.
     Raises ScheduleError for a copy that is too large.
     """
     arguments = [argument for argument in func.block.args if argument not in packed]
     outputs = func.block.args[-func.outputs.value.data :]
-    calls = [op for op in func.block.ops if isinstance(op, tir.CallExternOp)]
+    writers = [op for op in func.walk() if isinstance(op, tir.CallExternOp | tir.ForOp | tir.StoreOp)]
+    calls = [op for op in writers if isinstance(op, tir.CallExternOp)]
+    keeps = keeps or len(writers) > 1 or any(call.offset_of for call in calls)
     for call in calls:
         block, after = call.parent, call.next_op
         assert block is not None

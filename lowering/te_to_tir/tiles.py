@@ -126,7 +126,11 @@ class _Copy:
             buffer, locate = self.places[argument]
             arguments.append(buffer)
             start = locate([ZERO] * len(tir.buffer_of(argument).shape))
-            map, operands = host.access([flatten(start, tir.buffer_of(buffer).strides)])
+            place = flatten(start, tir.buffer_of(buffer).strides)
+            if number in op.offset_of:
+                # Elements lie close together for a call, so those of the tile are counted as those of the buffer.
+                place += self._exprs(AffineMap.identity(1), [op.offset_of[number]])[0]
+            map, operands = host.access([place])
             if map.results[0] != ZERO:
                 offsets[number] = builder.add(tir.IndexOp.make(map, operands, IndexType())).result
         call = builder.add(tir.CallExternOp(op.callee.data, arguments, op.result_types, offsets))

@@ -11,10 +11,11 @@ from ...runtime.values.registry import global_function, list_global_func_names
 from ...runtime.values.registry import register_func as registered
 from ...support.dtypes import check_dtype, fail
 from .expr import Const, Expr, Extent, Var, convert
-from .statements import Buffer, ExternCall, Stmt
+from .statements import Buffer, Evaluate, ExternCall, Pointer, Stmt
 from .tensor import Operation, Tensor, check_shape, current_tag
 
 PackedFunction: TypeAlias = Callable[..., object]
+Argument: TypeAlias = Buffer | Pointer | Tensor | Expr
 
 
 def register_func(name: str, function: PackedFunction | None = None, override: bool = False) -> Any:
@@ -36,17 +37,27 @@ def packed_function(name: str) -> PackedFunction:
     return function
 
 
-def _arguments(what: str, values: Sequence[object]) -> tuple[Buffer | Tensor | Expr, ...]:
-    arguments = [value if isinstance(value, Buffer | Tensor) else convert(cast(Any, value)) for value in values]
+def _arguments(what: str, values: Sequence[object]) -> tuple[Argument, ...]:
+    arguments = [
+        value if isinstance(value, Buffer | Pointer | Tensor) else convert(cast(Any, value)) for value in values
+    ]
     for value in arguments:
-        if not isinstance(value, Buffer | Tensor | Const | Var):
+        if not isinstance(value, Buffer | Pointer | Tensor | Const | Var):
             fail(f"te.{what}: expected buffers and numbers as arguments, got {type(value).__name__}")
     return tuple(arguments)
 
 
+def _whole(argument: Argument) -> Argument:
+    """The buffer for a pointer to its first element."""
+    return argument.buffer if isinstance(argument, Pointer) and argument.is_whole else argument
+
+
 def call_packed(name: str, *arguments: object) -> ExternCall:
     """A call of a registered Python function on buffers and numbers."""
-    return ExternCall(name, _arguments("call_packed", arguments), True)
+    given = tuple(map(_whole, _arguments("call_packed", arguments)))
+    if moved := [value.buffer.name for value in given if isinstance(value, Pointer)]:
+        fail(f"te.call_packed: expected whole buffers, which a function gets as arrays, got '{moved[0]}' at an offset")
+    return ExternCall(name, given, True)
 
 
 def call_extern(dtype: str, name: str, *arguments: object) -> ExternCall:
@@ -129,12 +140,14 @@ def extern(
         fail(f"te.extern: expected a call or statements, got {type(body).__name__} (stage '{name}')")
     if isinstance(body, ExternCall):
         handles: dict[object, Buffer] = {buffer.data: buffer for buffer in (*ins, *outs)}
-        body = replace(body, arguments=tuple(handles.get(argument, argument) for argument in body.arguments))
+        body = replace(body, arguments=tuple(handles.get(argument, _whole(argument)) for argument in body.arguments))
     if isinstance(body, ExternCall) and any(
         isinstance(argument, Tensor) or (isinstance(argument, Buffer) and argument not in (*ins, *outs))
-        for argument in body.arguments
+        for argument in (each.buffer if isinstance(each, Pointer) else each for each in body.arguments)
     ):
         fail(f"te.extern: expected the buffers of inputs and outputs as arguments, got others (stage '{name}')")
+    if isinstance(body, ExternCall) and any(isinstance(argument, Pointer) for argument in body.arguments):
+        body = Evaluate(body)
     attributes = dict(attrs or {})
     op = ExternOp(name, inputs, (ins, outs), body, shapes, dtypes, tag=tag or current_tag(), attrs=attributes)
     return op.output(0) if single else op.outputs

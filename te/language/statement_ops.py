@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from math import prod
+from typing import Any, cast
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import tir
-from ...dialects.affine import Range, bounds, flatten
+from ...dialects.affine import Range, below, bounds, flatten
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.attributes import to_attribute
 from ...dialects.sizes import Size, same
@@ -41,6 +43,7 @@ from .statements import (
     ForKind,
     IfThenElse,
     LetStmt,
+    Pointer,
     SeqStmt,
     Stmt,
     While,
@@ -154,15 +157,36 @@ class _Body:
         if call.packed:
             fail(f"tir.Evaluate: expected a C function, got the Python function '{call.callee}'; use te.extern for it")
         arguments: list[SSAValue] = []
+        offsets: dict[int, SSAValue] = {}
         for argument in call.arguments:
-            if isinstance(argument, Buffer):
-                if argument.tensor not in self.tensors:
-                    fail(f"tir.Evaluate: expected a parameter or an allocated buffer, got '{argument.name}'")
-                arguments.append(self.tensors[argument.tensor])
-            elif isinstance(argument, Expr):
+            if isinstance(argument, Expr):
                 handle = self.handles.get(argument) if isinstance(argument, Var) else None
                 arguments.append(self.emitter().value(argument) if handle is None else handle)
-        self.builder.add(tir.CallExternOp(call.callee, arguments, []))
+                continue
+            if isinstance(argument, Pointer):
+                if not argument.is_whole:
+                    offsets[len(arguments)] = self._offset(argument)
+                argument = argument.buffer
+            tensor = argument.tensor if isinstance(argument, Buffer) else argument
+            if tensor not in self.tensors:
+                fail(f"tir.Evaluate: expected a parameter or an allocated buffer, got '{argument.name}'")
+            arguments.append(self.tensors[tensor])
+        self.builder.add(tir.CallExternOp(call.callee, arguments, [], offsets))
+
+    def _offset(self, pointer: Pointer) -> SSAValue:
+        """The offset of a pointer; raises ScheduleError where it lies outside of the buffer in all iterations."""
+        emitter, buffer = self.emitter(), pointer.buffer
+        place = emitter.index(pointer.offset)
+        if not buffer.strides and place.used_dims() <= set(range(len(self.limits))):
+            size = prod((extent_value(extent, self.sizes) for extent in buffer.shape), start=cast(Any, 1))
+            low, high = bounds(place, self.limits)
+            if below(high, 0) or below(size, low):
+                fail(
+                    f"tir.Buffer.access_ptr: expected an offset in the {size} elements of '{buffer.name}', "
+                    f"got {pointer.offset}"
+                )
+        map_, indices = emitter.access([place])
+        return self.builder.add(tir.IndexOp.make(map_, indices, IndexType())).result
 
     def _type(self, buffer: Buffer) -> tir.BufferType:
         return buffer_type(buffer, self.sizes)
@@ -362,7 +386,7 @@ def filled(
     inputs, places = ins
     first = [inputs[places.index(place)] for place in sorted(set(places))]
     block = Block(arg_types=[buffer_type(buffer, sizes) for buffer in (*first, *outs)])
-    stored = _stored(body, (*first, *outs))
+    stored = _stored(body, (*first, *outs), inputs)
     if written := [buffer.name for buffer in inputs if buffer in stored]:
         fail(f"te.extern '{name}': expected statements that read their inputs, got stores to {', '.join(written)}")
     count = len(first)
@@ -379,8 +403,11 @@ def buffer_type(buffer: Buffer, sizes: Sizes) -> tir.BufferType:
     return tir.BufferType.of(extents, DTYPES[buffer.dtype], buffer.scope())
 
 
-def _stored(body: Stmt, parameters: Iterable[Buffer]) -> set[Buffer]:
-    """The buffers that statements write, through views of them, too."""
+def _stored(body: Stmt, parameters: Iterable[Buffer], only_read: Collection[Buffer] = ()) -> set[Buffer]:
+    """The buffers that statements write, through views of them, too.
+
+    only_read: buffers that no function writes which is called with them as they are, not by a pointer.
+    """
     buffers: set[Buffer] = set()
     owners = {buffer.data: buffer for buffer in parameters}
     handles: list[Var] = []
@@ -392,7 +419,8 @@ def _stored(body: Stmt, parameters: Iterable[Buffer]) -> set[Buffer]:
             case BufferStore():
                 buffers.add(stmt.buffer)
             case Evaluate(value=ExternCall() as call):
-                buffers.update(argument for argument in call.arguments if isinstance(argument, Buffer))
+                buffers.update(each.buffer for each in call.arguments if isinstance(each, Pointer) and each.writes)
+                buffers.update(each for each in call.arguments if isinstance(each, Buffer) and each not in only_read)
             case Evaluate(value=Joint(op=tir.StoreOp() | tir.MaskedStoreOp()) as vector):
                 handles += [part for part in vector.parts if isinstance(part, Var) and part.dtype == "handle"]
             case DeclBuffer():

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
 from math import prod
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 
 from ...provenance.span import SequentialSpan, Span
-from ...support.dtypes import check_dtype, element_of, fail, lanes_of
+from ...support.dtypes import check_dtype, element_of, fail, is_float, lanes_of
 from .expr import Const, Expr, ExprLike, Extent, Read, Var, accessed, convert
 from .lanes import Ramp
 from .locations import here
@@ -37,6 +37,9 @@ class Buffer:
     strides, in elements, elem_offset, data_alignment, in bytes, offset_factor and buffer_type say how they lie there;
     what cannot be so is refused where a function is made.
     """
+
+    READ, WRITE = 1, 2
+    """Bits of access masks."""
 
     def __init__(
         self,
@@ -80,10 +83,28 @@ class Buffer:
         """The scope: `global`, or `local` to a thread."""
         return self._scope
 
-    def access_ptr(self, access_mask: str = "r") -> Self:
-        """The buffer, as the argument of a call: calls get whole buffers."""
-        del access_mask
-        return self
+    def access_ptr(
+        self,
+        access_mask: str | int = "r",
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: ExprLike = 0,
+        extent: ExprLike | None = None,
+    ) -> Pointer:
+        """A pointer into the buffer, `offset` elements behind its first, as the argument of a call.
+
+        access_mask: of the letters r and w, or READ | WRITE; an input of statements can only be read. ptr_type,
+        content_lanes (offsets count elements, not vectors) and extent change nothing. Raises ScheduleError for another
+        mask, and for an offset that is no whole number.
+        """
+        del ptr_type, content_lanes, extent
+        writes = access_mask in ("w", "rw", "wr", self.WRITE, self.READ | self.WRITE)
+        if not writes and access_mask not in ("r", self.READ):
+            fail(f"tir.Buffer.access_ptr: expected a mask of r and w, got {access_mask!r} ('{self.name}')")
+        place = convert(offset)
+        if is_float(place.dtype) or lanes_of(place.dtype) > 1:
+            fail(f"tir.Buffer.access_ptr: expected a whole number as offset, got {place.dtype} ('{self.name}')")
+        return Pointer(self, place, writes)
 
     def check_packed(self, what: str) -> None:
         """Raise ScheduleError unless the elements lie close together, from the start of the memory on."""
@@ -158,12 +179,26 @@ class Buffer:
         return f"Buffer({self.name}, {list(self.shape)}, {self.dtype})"
 
 
+@dataclass(frozen=True, eq=False)
+class Pointer:
+    """A pointer into a buffer, as the argument of a call: so many elements behind the first."""
+
+    buffer: Buffer
+    offset: Expr
+    writes: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """True for a pointer to the first element, which a buffer is, too."""
+        return isinstance(self.offset, Const) and self.offset.value == 0
+
+
 @dataclass(frozen=True)
 class ExternCall:
     """A call of a function on buffers and numbers, for what it writes into the buffers."""
 
     callee: str
-    arguments: tuple[Buffer | Tensor | Expr, ...]
+    arguments: tuple[Buffer | Pointer | Tensor | Expr, ...]
     """Tensors are the tiles of an intrinsic."""
     packed: bool
 

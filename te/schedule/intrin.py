@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, TypeAlias, overload
+from typing import Any, Self, TypeAlias, cast, overload
 
 from ...dialects import te
 from ...dialects.schedule.intrin import PARTS, PATTERN, TensorIntrinOp
@@ -13,7 +13,7 @@ from ..language.buffers import bound_strides, packed_strides
 from ..language.emit import build_function
 from ..language.expr import Const, ExprLike, Extent, Read, Var, constant
 from ..language.externs import extern
-from ..language.statements import Buffer, BufferStore, Evaluate, ExternCall, Stmt
+from ..language.statements import Buffer, BufferStore, Evaluate, ExternCall, Pointer, Stmt
 from ..language.tensor import ComputeOp, Operation, PlaceholderOp, Tensor, placeholder
 from ..language.tensor_compute import with_numbers
 from ..language.walks import walk
@@ -48,10 +48,17 @@ class Tile(Tensor):
         """The tile, as the argument of a call."""
         return self
 
-    def access_ptr(self, access_mask: str = "r") -> Self:
-        """The tile, as the argument of a call."""
-        del access_mask
-        return self
+    def access_ptr(
+        self,
+        access_mask: str | int = "r",
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: ExprLike = 0,
+        extent: ExprLike | None = None,
+    ) -> Self | Pointer:
+        """The tile, or a pointer into it, as the argument of a call; as `Buffer.access_ptr`."""
+        pointer = self.buffer.access_ptr(access_mask, ptr_type, content_lanes, offset, extent)
+        return self if pointer.is_whole else pointer
 
     @property
     def strides(self) -> list[int]:
@@ -217,13 +224,23 @@ def _part(
         raise ScheduleError(
             f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(answer).__name__} ('{name}')"
         )
-    if unknown := [a.name for a in answer.arguments if isinstance(a, Tensor) and a not in (*ins, *outs)]:
+    tensors = [a.buffer.tensor if isinstance(a, Pointer) else a for a in answer.arguments]
+    if unknown := [a.name for a in tensors if isinstance(a, Tensor) and a not in (*ins, *outs)]:
         raise ScheduleError(f"decl_tensor_intrin: expected the intrinsic's tiles, got {', '.join(unknown)} ('{name}')")
     numbers: dict[object, Const] = {var: constant(n, var.dtype) for var, n in strides.items()}
 
     def call(inputs: list[Buffer], outputs: list[Buffer]) -> ExternCall:
-        values: dict[object, Buffer | Const] = {**dict(zip((*ins, *outs), (*inputs, *outputs), strict=True)), **numbers}
-        return replace(answer, arguments=tuple(values.get(argument, argument) for argument in answer.arguments))
+        buffers = dict(zip((*ins, *outs), (*inputs, *outputs), strict=True))
+        values: dict[object, Buffer | Const] = {**buffers, **numbers}
+        return replace(
+            answer,
+            arguments=tuple(
+                replace(argument, buffer=buffers[cast(Tile, argument.buffer.tensor)])
+                if isinstance(argument, Pointer)
+                else values.get(argument, argument)
+                for argument in answer.arguments
+            ),
+        )
 
     filled = extern([out.shape], ins, call, name=out.name, dtype=[out.dtype])
     return create_schedule(filled, ins, which)

@@ -30,7 +30,7 @@ from whence.te.language.expr import (
 from whence.te.language.lanes import vector_access
 from whence.te.language.math import call_pure_extern, logical_not, reinterpret
 from whence.te.language.math import cast as cast_to
-from whence.te.language.statements import Buffer, ExternCall, load
+from whence.te.language.statements import Buffer, ExternCall, Pointer, load
 from whence.te.language.walks import at
 
 _Operator = Callable[[Any, Any], Any]
@@ -322,7 +322,7 @@ class Expressions(Names):
         word = self.word(node.func)
         args, named = self.arguments(node)
         if not word:
-            return self._method(node, args)
+            return self._method(node, args, named)
         if vectors.is_dtype(word) or word == BOOL:
             return self._converted(node, word, args)
         if word in SPECIAL:
@@ -336,7 +336,7 @@ class Expressions(Names):
             except (TypeError, ValueError, AttributeError):
                 self.source.refuse(node, f"expected the arguments that T.{word} takes, got {len(args)}")
 
-    def _method(self, node: ast.Call, args: list[ast.expr]) -> Any:
+    def _method(self, node: ast.Call, args: list[ast.expr], named: dict[str, ast.expr]) -> Any:
         match node.func:
             case ast.Name(id="float" | "int" | "bool" as name) if len(args) == 1 and name not in self.names:
                 value = self.value(args[0])
@@ -352,7 +352,12 @@ class Expressions(Names):
                 with self.source.judged(node):
                     return buffer.vload(begin, dtype)
             case ast.Attribute(attr="access_ptr", value=inner):
-                return self.value(inner)
+                buffer, given = self.buffer_of(inner), [self.value(arg) for arg in args]
+                with self.source.judged(node):
+                    try:
+                        return buffer.access_ptr(*given, **{name: self.value(value) for name, value in named.items()})
+                    except TypeError:
+                        self.source.refuse(node, "expected access_ptr(mask, offset=elements)")
             case ast.Attribute(value=inner) if not self.word(node.func):
                 self.source.refuse(node, f"expected a function of T, got {syntax(node.func)}")
             case ast.Name(id=name):
@@ -437,8 +442,10 @@ class Expressions(Names):
             self.source.refuse(node, "expected a dtype and the name of a function")
         dtype, name = self.text(values[0], "a dtype"), self.text(values[1], "the name of a function")
         arguments = [self.value(value) for value in values[2:]]
-        if any(isinstance(argument, Buffer) for argument in arguments):
-            return ExternCall(name, tuple(a if isinstance(a, Buffer) else convert(a) for a in arguments), packed=False)
+        if any(isinstance(argument, Buffer | Pointer) for argument in arguments):
+            return ExternCall(
+                name, tuple(a if isinstance(a, Buffer | Pointer) else convert(a) for a in arguments), packed=False
+            )
         with self.source.judged(node):
             if dtype == "handle":
                 return ExternCall(name, tuple(map(convert, arguments)), packed=False)
