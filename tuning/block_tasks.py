@@ -1,4 +1,4 @@
-"""Kernels of blocks that somebody wrote, as tasks: the default is what is written, candidates follow from rules."""
+"""Kernels of blocks that somebody wrote, as tasks: candidates by rules beside what a build makes of them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ from ..provenance.span import layer_names
 from ..runtime.values.tensors import TensorSpec
 from ..support.dtypes import Array
 from ..support.errors import PipelineError, expectation
-from .tasks import Task
-
-_INTEGERS = 2
-"""Made up integers are below this, as they may be indices."""
+from .tasks import Task, made_up
 
 
 @dataclass(frozen=True)
@@ -48,21 +45,31 @@ def _symbol(blocks: BlockSpace, decisions: Mapping[str, int]) -> str:
     return f"{blocks.func.sym_name.data}_{digest[:8]}"
 
 
+def arguments_of(func: PrimFuncOp) -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """The inputs of a kernel, and its outputs, by name. Raises PipelineError for open sizes."""
+    if func.size_names:
+        raise PipelineError(expectation("tune", "a kernel of known sizes", ", ".join(func.size_names)))
+    specs: list[TensorSpec] = []
+    for number, argument in enumerate(func.block.args):
+        buffer = buffer_of(argument)
+        shape = tuple(map(int, buffer.get_shape()))
+        specs.append(TensorSpec(argument.name_hint or f"p{number}", shape, numpy_dtype(buffer.element_type)))
+    count = len(specs) - func.outputs.value.data
+    return specs[:count], specs[count:]
+
+
 def block_task(func: PrimFuncOp, target: Target, inputs: Sequence[Array] | None = None, seed: int = 0) -> BlockTask:
     """The task of a kernel. inputs: what it is measured on; random without them.
 
     Raises PipelineError for open sizes, for other inputs, and for a kernel that rules do nothing for.
     """
-    shapes = [buffer_of(argument).get_shape() for argument in func.block.args]
-    dtypes = [numpy_dtype(buffer_of(argument).element_type) for argument in func.block.args]
-    if func.size_names:
-        raise PipelineError(expectation("tune", "a kernel of known sizes", ", ".join(func.size_names)))
-    specs = [TensorSpec("", tuple(map(int, shape)), dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
-    count = len(specs) - func.outputs.value.data
-    arrays = [np.ascontiguousarray(array) for array in inputs] if inputs is not None else _random(specs[:count], seed)
-    if [(array.shape, array.dtype) for array in arrays] != [(spec.shape, spec.dtype) for spec in specs[:count]]:
+    ours, results = arguments_of(func)
+    rng = np.random.default_rng(seed)
+    given = inputs if inputs is not None else [made_up(spec.shape, spec.dtype, rng) for spec in ours]
+    arrays = [np.ascontiguousarray(array) for array in given]
+    if [(array.shape, array.dtype) for array in arrays] != [(spec.shape, spec.dtype) for spec in ours]:
         got = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
-        raise PipelineError(expectation("tune", f"inputs {', '.join(map(str, specs[:count]))}", got))
+        raise PipelineError(expectation("tune", f"inputs {', '.join(map(str, ours))}", got))
     blocks = block_space(func, target.hardware)
     if blocks.space.size < 2:
         raise PipelineError(expectation("tune", "a kernel of blocks that rules can schedule", f"@{func.sym_name.data}"))
@@ -75,17 +82,7 @@ def block_task(func: PrimFuncOp, target: Target, inputs: Sequence[Array] | None 
         space=blocks.space,
         inputs=tuple(arrays),
         weights=(),
-        outputs=tuple(specs[count:]),
+        outputs=tuple(results),
         layers=(tuple(layer_names(func.location)),),
         blocks=blocks,
     )
-
-
-def _random(specs: Sequence[TensorSpec], seed: int) -> list[Array]:
-    rng = np.random.default_rng(seed)
-    return [
-        (rng.standard_normal(spec.shape) if spec.dtype.kind in "fV" else rng.integers(0, _INTEGERS, spec.shape)).astype(
-            spec.dtype
-        )
-        for spec in specs
-    ]

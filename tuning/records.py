@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
-from ..lowering.kernel.tuned import Applied, Source
+from ..lowering.kernel.tuned import TUNED, Applied, Source, Tuned
 from ..lowering.llvm_to_native.target import Target
 from ..support.errors import FrontendError, PipelineError, expectation
 from ..support.machine import Machine
@@ -124,6 +124,20 @@ class Records:
         if self.other_machine:
             texts.append(f"{self.other_machine} of another machine")
         return ", ".join(texts)
+
+
+def records_of(tuned: object, target: Target, what: str) -> Tuned | None:
+    """The records that an argument `tuned` of `what` means; of None those of the scope, if any.
+
+    Raises PipelineError for what is no file, folder or records.
+    """
+    if tuned is None:
+        return TUNED.get()
+    if isinstance(tuned, str | PathLike):
+        return Records.load(cast("str | PathLike[str]", tuned), target)
+    if not isinstance(tuned, Tuned):
+        raise PipelineError(f"{what}: expected a file, a folder or Records as tuned, got {tuned!r}")
+    return tuned
 
 
 def skipping(reasons: Mapping[str, int]) -> str:

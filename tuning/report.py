@@ -30,6 +30,8 @@ class Report:
     """The whole model with what was decided beside the default; None where it was not run, or nothing was decided."""
     skipped: int = 0
     """Lines of the file that were no records, or of another machine or space."""
+    call: str = "whence.compile(.."
+    """The begin of a call that takes the records."""
 
     @property
     def measured(self) -> int:
@@ -89,8 +91,10 @@ class Report:
             lines.append("a run: as before, as no candidate was faster than the default")
         else:
             lines.append("a run: not compared with one before")
-        roof = f"{percent(self.near_roof_before)} of the time of these kernels was what the machine cannot do without"
-        lines.append(roof + (f", and {percent(self.near_roof)} is now" if won else ""))
+        if any(result.bound for result in self.results):
+            before = percent(self.near_roof_before)
+            roof = f"{before} of the time of these kernels was what the machine cannot do without"
+            lines.append(roof + (f", and {percent(self.near_roof)} is now" if won else ""))
         if won:
             header = ("layers", "kernel", "us before", "us now", "times", "95 %", "decisions", "without it")
             lines += ["", table([_shown(result) for result in won], header, indent="")]
@@ -104,7 +108,7 @@ class Report:
             lines.append(f"\nas before: {listed}")
         if self.skipped:
             lines.append(f"{count(self.skipped, 'line')} of {self.records} left aside")
-        lines.append(f'records: {self.records}; whence.compile("{self.model}", tuned="{self.records}") uses them')
+        lines.append(f'records: {self.records}; {self.call}, tuned="{self.records}") uses them')
         return "\n".join(lines)
 
 

@@ -37,9 +37,6 @@ from ..runtime.program.threads import ThreadPool
 from ..runtime.values.tensors import Tensor, TensorSpec
 from ..support.dtypes import Array, numpy_of, storage
 
-_INTEGERS = 2
-"""Made up integers are below this, as they may be indices."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -202,8 +199,12 @@ def _made_up(artifact: Artifact, task: Task, call: int, rng: np.random.Generator
         if slot.kind == "param":
             arrays.append(artifact.params[slot.place].reshape(-1).view(np.uint8)[: prod(shape) * dtype.itemsize])
             arrays[-1] = arrays[-1].view(dtype).reshape(shape)
-        elif dtype.kind in "fV":
-            arrays.append(rng.standard_normal(shape).astype(dtype))
         else:
-            arrays.append(rng.integers(0, _INTEGERS, shape).astype(dtype))
+            arrays.append(made_up(shape, dtype, rng))
     return tuple(arrays)
+
+
+def made_up(shape: Sequence[int], dtype: np.dtype[np.generic], rng: np.random.Generator) -> Array:
+    """Random numbers for an input that nothing is known of; integers among them are 0 or 1, as they may be indices."""
+    made = rng.standard_normal(shape) if dtype.kind in "fV" else rng.integers(0, 2, shape)
+    return made.astype(dtype)

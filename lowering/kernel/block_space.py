@@ -32,6 +32,7 @@ from ...te.blocks.schedule import BlockSchedule
 from ...te.blocks.state import LoopRV, loops_of, only_child
 from ..relay_to_te.cost import Cost, where
 from ..relay_to_te.knobs import Decisions, Formula, Knob, Names, Space, Values
+from .by_strategies import by_strategies
 
 _ROWS = (1, 2, 3, 4, 6, 8)
 _VECTORS = (1, 2, 4)
@@ -65,13 +66,14 @@ class Nest(NamedTuple):
 
 
 RULES = "rules"
-"""The knob that is 0 for a kernel as it is written."""
+"""The knob that is 0 for a kernel as a build makes it by itself."""
 
 
 class BlockSpace(NamedTuple):
-    """A kernel as it is written, a record of what rules do to it, and what may be decided."""
+    """A kernel, a record of what rules do to it, and what may be decided."""
 
     func: PrimFuncOp
+    """The kernel as a build makes it by itself: by strategies, else as it is written."""
     schedule: BlockSchedule
     space: Space
 
@@ -90,6 +92,7 @@ class BlockSpace(NamedTuple):
 
 def block_space(func: PrimFuncOp, machine: Machine) -> BlockSpace:
     """The space of a kernel that holds blocks; it has no knobs where rules do nothing for the kernel."""
+    default = by_strategies(func, machine)
     schedule, knobs, formulas = BlockSchedule(ModuleOp([func.clone()])), list[Knob](), list[tuple[Formula, Names]]()
     for label in _labels(schedule):
         for name in _started(schedule, label):
@@ -103,9 +106,9 @@ def block_space(func: PrimFuncOp, machine: Machine) -> BlockSpace:
             knobs += rule.knobs
             formulas.append((rule.formula(), Names({each: each for each in (RULES, *(knob.name for knob in knobs))})))
     if not formulas:
-        return BlockSpace(func, schedule, Space(()))
+        return BlockSpace(default, schedule, Space(()))
     rules = Knob(RULES, (0, 1), 0, lambda at: True, Names({RULES: RULES}))
-    return BlockSpace(func, schedule, Space((rules, *map(_by_rules, knobs)), tuple(formulas)))
+    return BlockSpace(default, schedule, Space((rules, *map(_by_rules, knobs)), tuple(formulas)))
 
 
 def _by_rules(knob: Knob) -> Knob:

@@ -260,12 +260,12 @@ def compile_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def check_uncompiled(args: argparse.Namespace, path: Path, but: str = "") -> None:
+def check_uncompiled(args: argparse.Namespace, path: Path, but: Sequence[str] = ()) -> None:
     """Raise PipelineError for options that shape the compilation of a model, as `path` is none to be compiled.
 
-    but: an option that is taken all the same.
+    but: options that are taken all the same.
     """
-    if late := [name for name in _BEFORE if name != but and getattr(args, name, None) not in (None, False, [])]:
+    if late := [name for name in _BEFORE if name not in but and getattr(args, name, None) not in (None, False, [])]:
         option = f"--{late[0].replace('_', '-')}"
         raise PipelineError(f"{option}: expected a model that is not compiled yet, got {path}")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whence.cli.timing import Runs
     from whence.executables.executable import Executable
     from whence.executables.interpreted import InterpretedExecutable
+    from whence.kernels.functions import Function
     from whence.runtime.values.tensors import Tensor
     from whence.support.dtypes import Array
 
@@ -128,20 +129,22 @@ def _run(args: argparse.Namespace) -> int:
         case Executable():
             _tell_static(ran, compiled)
         case _:
-            _tell_script(ran)
+            _tell_script(ran, compiled.function)
     _save(args, outputs)
     return ran.code
 
 
-def _tell_script(ran: _Ran) -> None:
+def _tell_script(ran: _Ran, function: Function) -> None:
     """Print the report on the kernel of a script."""
     from whence.explorer.report import seconds
     from whence.support.names import shown
 
     if ran.args.json:
-        print_json(_data(ran))
+        print_json(_data(ran) | {"tuned": function.tuned})
         return
     print(f"{shown(ran.path.name)}: compiled in {seconds(ran.took)}")
+    for name, applied in function.tuned.items():
+        print(f"{shown(name)} tuned: {shown(applied.about)}")
     _print_run(ran)
 
 

@@ -1,4 +1,4 @@
-"""`whence tune`: faster kernels for a model, found by measuring."""
+"""`whence tune`: faster kernels for a model, or a faster kernel of a script, found by measuring."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from whence.support.errors import PipelineError, expectation
 if TYPE_CHECKING:
     from whence.runtime.values.tensors import TensorSpec
     from whence.support.dtypes import Array
+    from whence.tuning.report import Report
     from whence.tuning.tuner import State
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -27,11 +28,15 @@ _BAR = 20
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Measure other schedules of a model's kernels beside the default ones, and keep the faster ones."
+    about = (
+        "Measure other schedules of a model's kernels beside the default ones, and keep the faster ones. A .py file "
+    )
+    about += "is a kernel as TVMScript."
     examples = (
         "light_resnet50",
         "model.onnx --budget 2m -o tuned/",
         "model.onnx --trials 40 --seed 7 --threads 1 --json",
+        "kernel.py --budget 1m -o tuned/",
         "model.onnx --scheduler tcp://192.168.1.10:8786",
     )
     parser = command(commands, "tune", "find faster schedules by measuring", about, examples)
@@ -116,40 +121,47 @@ def _security(args: argparse.Namespace) -> object:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    import whence
-    from whence.reading.models import EXPORTED, model_path
+    from whence.cli.scripts import tune_script
+    from whence.reading.models import EXPORTED, SCRIPT, model_path
 
     check_inputs(args)
     path = model_path(args.model)
     if path.suffix in EXPORTED:
         raise PipelineError(expectation("tune", "a model that is not compiled yet", str(path)))
+    bar = Bar()
+    try:
+        reports = [tune_script(args, path, bar)] if path.suffix == SCRIPT else _tune_model(args, path, bar)
+    finally:
+        bar.end()
+    answer(
+        args, lambda: [report.data() for report in reports], lambda: "\n\n".join(report.text() for report in reports)
+    )
+    return 0
+
+
+def _tune_model(args: argparse.Namespace, path: Path, bar: Bar) -> list[Report]:
+    import whence
+
     options = compile_options(args)
     prior = options.pop("tuned")
-    security, bar = _security(args), Bar()
+    security = _security(args)
 
     def inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
         return inputs_of(args, specs)
 
     with pass_context(args, {}, ()):
-        try:
-            reports = whence.tune(
-                path,
-                args.output,
-                budget=args.budget,
-                trials=args.trials,
-                seed=args.search_seed,
-                threads=args.threads,
-                timeout=args.timeout,
-                prior=prior,
-                scheduler=args.scheduler,
-                security=security,
-                inputs=inputs,
-                progress=bar,
-                **options,
-            )
-        finally:
-            bar.end()
-    answer(
-        args, lambda: [report.data() for report in reports], lambda: "\n\n".join(report.text() for report in reports)
-    )
-    return 0
+        return whence.tune(
+            path,
+            args.output,
+            budget=args.budget,
+            trials=args.trials,
+            seed=args.search_seed,
+            threads=args.threads,
+            timeout=args.timeout,
+            prior=prior,
+            scheduler=args.scheduler,
+            security=security,
+            inputs=inputs,
+            progress=bar,
+            **options,
+        )

@@ -134,7 +134,11 @@ def compile(
         from whence.compiler.slow_halves import warn_of_slow_half
 
         warn_of_slow_half(precision, machine)
-    records = _records(tuned, machine)
+    records = TUNED.get()
+    if tuned is not None:
+        from whence.tuning.records import records_of
+
+        records = records_of(tuned, machine, "compile")
     start = check_seed(seed)
 
     def compiled() -> Executable:
@@ -196,16 +200,3 @@ def _whole(
     if not caught:
         keep(key, executable)
     return executable
-
-
-def _records(tuned: object, machine: Target) -> Tuned | None:
-    """Return the records of tuning in an argument. Raises PipelineError for any other object."""
-    if tuned is None:
-        return TUNED.get()
-    if isinstance(tuned, str | PathLike):
-        from whence.tuning.records import Records
-
-        return Records.load(cast("str | PathLike[str]", tuned), machine)
-    if not isinstance(tuned, Tuned):
-        raise PipelineError(f"compile: expected a file, a folder or Records as tuned, got {tuned!r}")
-    return tuned

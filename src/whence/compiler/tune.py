@@ -186,6 +186,7 @@ class _Run:
             records=self.log.path,
             run=score,
             skipped=skipped,
+            call=f'whence.compile("{name}"',
         )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import ParseError
 
@@ -15,18 +16,16 @@ from whence.dialects.located_parser import LocatedParser
 from whence.dialects.sizes import UndecidedSize
 from whence.dialects.sizes.kernel import kernel_size
 from whence.dialects.te import packed_calls
-from whence.dialects.tir import SCHEDULED, BufferType, PrimFuncOp
+from whence.dialects.tir import BufferType, PrimFuncOp
 from whence.kernels.functions import Function
 from whence.kernels.open_functions import OpenFunction
+from whence.lowering.kernel.tuned import TUNED, Tuned
+from whence.lowering.kernel.written import chosen
 from whence.lowering.llvm_to_native.target import Target
-from whence.lowering.relay_to_te.strategy import CHOSEN, schedule_by_rows
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.lowering.tir_to_te.nests import NotRaised
-from whence.lowering.tir_to_te.raising import raised
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.textio import one_line
-from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 from whence.te.language.expr import Var
@@ -37,6 +36,7 @@ from whence.te.language.tensor import Tensor as TeTensor
 from whence.te.schedule.create import create_schedule, with_sizes
 from whence.te.schedule.normalize import normalize
 from whence.te.schedule.schedule import Schedule
+from whence.tuning.records import records_of
 
 
 @door()
@@ -199,18 +199,25 @@ def build(
     name: str | None = None,
     binds: Mapping[TeTensor, Buffer] | None = None,
     threads: int | None = None,
+    tuned: str | PathLike[str] | Tuned | None = None,
 ) -> Function:
     """Compile a schedule, a `tir.prim_func` or the text of one, without changing it.
 
     args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is an output, and
     `f(a, b)` returns it. A call passes a number for a variable among args. They and binds are as for `lower`; default:
     as in `build_schedule`. A kernel whose loops have no marks of a schedule gets one by strategies (`scheduled`).
+    tuned: records of `tune_prim_func`, as of `whence.compile`; they come before strategies, and `Function.tuned` says
+    what was decided.
     Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args.
     """
     if not isinstance(inputs, Schedule):
         if args is not None:
             raise PipelineError("build: expected no args beside a prim_func, which has its own")
-        return build_prim_func(scheduled(inputs, target), target=target, threads=threads)
+        machine = _target(target)
+        func, applied = chosen(kernel_of(inputs), machine, records_of(tuned, machine, "build"))
+        return Function(func.clone(), machine, threads, applied=applied)
+    if tuned is not None:
+        raise PipelineError("build: expected no records of tuning beside a schedule, which decides all by itself")
     return _build(inputs, _Signature.of(inputs, args, "build", binds), target, name, threads)
 
 
@@ -258,24 +265,11 @@ def scheduled(func: PrimFuncOp | HoldsModule | str, target: str | Target = "nati
     The rows that its stages are scheduled by are its attribute `raised`. Another kernel is returned as it is: one that
     a schedule made (`tir.is_scheduled`), or whose loops are parallel, vectorized, unrolled or annotated, or do more
     than `tir_to_te` says. None is changed under `tir.raise_kernels=False`, nor where passes of one's own, or checks of
-    bounds, expect the loops as written.
+    bounds, expect the loops as written. A record of tuning in the scope `autotvm.apply_history_best` comes first.
     Raises errors as `build_prim_func` does.
     """
-    op = kernel_of(func)
-    options = ("tir.instrument_bound_checkers", "tir.add_lower_pass", "tir.debug_keep_trivial_loop")
-    option = PassContext.current().option
-    if SCHEDULED in op.attributes or not option("tir.raise_kernels") or any(map(option, options)):
-        return op
-    try:
-        schedule = schedule_by_rows(Schedule(raised(op)), _target(target).hardware)
-        rows = schedule.sequence.attributes.get(CHOSEN)
-        lowered = lower_schedule(schedule)
-    except (NotRaised, ScheduleError, UndecidedSize):
-        # The loops as written are right, whatever no strategy can schedule.
-        return op
-    lowered.attributes.update(op.attributes)
-    lowered.attributes["raised"] = rows if rows is not None else DictionaryAttr({})
-    return lowered
+    machine = _target(target)
+    return chosen(kernel_of(func), machine, TUNED.get()).func
 
 
 @door()

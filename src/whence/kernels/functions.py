@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, cast
@@ -20,6 +20,7 @@ from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
 from whence.kernels.function_module import FunctionModule
 from whence.lowering.kernel.printing import located_lines, print_with_lines
+from whence.lowering.kernel.tuned import Applied
 from whence.lowering.llvm_to_native.compile import compile_text, optimized_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.link import link
@@ -65,12 +66,16 @@ class Function(FunctionModule):
         threads: int | None,
         calls: Sequence[ExternOp] = (),
         order: Sequence[int] | None = None,
+        applied: Applied | None = None,
     ):
         """func: loops as they are written, consumed here, of known sizes or not; calls: the packed calls in them.
 
         order: where among a call's arguments each of the kernel's is, when they are not in its order.
+        applied: what tuning decided about the loops.
         """
         self.name = symbol = func.sym_name.data
+        self.tuned: Mapping[str, Applied] = {symbol: applied} if applied is not None else {}
+        """Its name -> the decisions of tuning by which it was made; empty where it is made by rule."""
         arguments = func.block.args
         self._shapes = [buffer_of(a).get_shape() for a in arguments]
         self._dtypes = [numpy_dtype(buffer_of(a).element_type) for a in arguments]
