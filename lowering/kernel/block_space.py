@@ -1,4 +1,4 @@
-"""Spaces of schedules for kernels that no strategy knows: rules on blocks, whose numbers are the knobs of one record.
+"""Spaces of schedules for kernels that somebody wrote: rules on blocks, whose numbers are the knobs of one record.
 
 A nest of a block gets, as far as the exact dependences of its iterations allow it:
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from written_kernels import scan
 
 import whence as library
 
@@ -141,3 +142,45 @@ def test_a_script_of_open_sizes_needs_numbers(whence: Tool, tmp_path: Path) -> N
     done = whence("run", path)
     assert (done.code, done.out) == (1, "")
     assert "expected shapes of numbers, got sizes n" in done.err
+
+
+def test_a_script_is_tuned_and_run_by_its_records(whence: Tool, tmp_path: Path) -> None:
+    kernel, records = scan(6, 64), tmp_path / "tuned"
+    path = tmp_path / "scan.py"
+    path.write_text(kernel.source)
+    x, w = kernel.inputs()
+    np.savez(tmp_path / "x.npz", X=x, W=w)
+    np.savez(tmp_path / "expected.npz", H=kernel.reference(x, w))
+    few = ("-i", tmp_path / "x.npz", "--trials", 2, "--threads", 1, "-o", records)
+    done = whence("tune", path, *few, "--budget", "1m")
+    assert done.code == 0, done.err
+    assert done.out.startswith("scan.py: 1 kernel with a choice, 1 searched, 1 faster; 2 candidates measured in ")
+    assert "a run: " in done.out
+    assert done.out.endswith(f'whence.build(.., tuned="{records}/records.jsonl") uses them\n')
+    assert "cannot do without" not in done.out
+    words = ("--input", tmp_path / "x.npz", "--check", tmp_path / "expected.npz", "--threads", 1)
+    tuned = whence("run", path, *words, "--tuned", records)
+    assert tuned.code == 0, tuned.err
+    assert re.search(r"^scan tuned: rules = 1, .* \(exact, .* times as fast as the default", tuned.out, re.MULTILINE)
+    assert "tuned" not in whence("run", path, *words).out
+    data = json.loads(whence("run", path, *words, "--tuned", records, "--json").out)
+    assert data["tuned"]["scan"]["decisions"]["rules"] == 1
+    again = json.loads(whence("tune", path, *few, "--json").out)
+    assert again[0]["kernels"][0]["decisions"] == data["tuned"]["scan"]["decisions"]
+
+
+def test_tuning_a_script_refuses_what_it_does_not_take(whence: Tool, script: Path, tmp_path: Path) -> None:
+    records = tmp_path / "tuned"
+    np.savez(tmp_path / "x.npz", A=np.zeros((16, 24), np.float32))
+    for options, text in (
+        (["--scheduler", "tcp://127.0.0.1:1"], "--scheduler: expected a model, got the script"),
+        (["-O", "2"], "--opt-level: expected a model that is not compiled yet"),
+        (["-i", tmp_path / "x.npz"], "inputs: expected an array for float32[24, 40] 'B', got A"),
+    ):
+        done = whence("tune", script, "-o", records, *options)
+        assert (done.code, done.out) == (1, "")
+        assert text in done.err
+    done = whence("run", script, "-i", tmp_path / "x.npz")
+    assert (done.code, done.out) == (1, "")
+    assert "inputs: expected an array for float32[24, 40] 'B', got A" in done.err
+    assert not records.exists()

@@ -128,9 +128,9 @@ def _tune(args: argparse.Namespace) -> int:
     path = model_path(args.model)
     if path.suffix in EXPORTED:
         raise PipelineError(expectation("tune", "a model that is not compiled yet", str(path)))
-    bar = Bar()
+    security, bar = _security(args), Bar()
     try:
-        reports = [tune_script(args, path, bar)] if path.suffix == SCRIPT else _tune_model(args, path, bar)
+        reports = [tune_script(args, path, bar)] if path.suffix == SCRIPT else _tune_model(args, path, security, bar)
     finally:
         bar.end()
     answer(
@@ -139,12 +139,11 @@ def _tune(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tune_model(args: argparse.Namespace, path: Path, bar: Bar) -> list[Report]:
+def _tune_model(args: argparse.Namespace, path: Path, security: object, bar: Bar) -> list[Report]:
     import whence
 
     options = compile_options(args)
     prior = options.pop("tuned")
-    security = _security(args)
 
     def inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
         return inputs_of(args, specs)

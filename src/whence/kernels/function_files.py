@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +14,7 @@ from whence.dialects.sizes import Size
 from whence.dialects.sizes.expr import symbol
 from whence.lowering.cache import KernelCache
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.tuned import Applied
 from whence.lowering.llvm_to_native.compile import Native
 from whence.lowering.llvm_to_native.target import Target
 from whence.planning.artifact import Artifact, Assembly, Call
@@ -46,6 +47,9 @@ class Exported(Protocol):
     """The addresses in this process that its code may call, by symbol."""
     locations: list[list[LocationAttr]]
     """Per line of `tir` the locations of the ops on it."""
+
+    tuned: Mapping[str, Applied]
+    """Its name -> the decisions of tuning by which it was made."""
 
     @property
     def tir(self) -> str: ...
@@ -152,6 +156,7 @@ def artifact_of(function: Exported) -> Artifact:
         target=function.target,
         ledger=Ledger(),
         main_assembly=main.assembly,
+        tuned=function.tuned,
     )
 
 

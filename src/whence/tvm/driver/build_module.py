@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, cast, overload
 
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
@@ -12,6 +13,7 @@ from whence.dialects.tir import SCHEDULED, PrimFuncOp, prim_funcs
 from whence.ir.containers import Map
 from whence.kernels.function_table import FunctionTable
 from whence.kernels.functions import Function
+from whence.lowering.kernel.tuned import Tuned
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.relay.module import IRModule
@@ -27,6 +29,7 @@ from whence.te.schedule.bounds import bounds_by_axis
 from whence.te.schedule.schedule import Schedule
 from whence.tir.function import PrimFunc
 from whence.tir.stmt_functor import post_order_visit
+from whence.tuning.records import records_of
 
 
 @door()
@@ -137,6 +140,7 @@ def build(
     name: str | None = None,
     binds: Mapping[Tensor, Buffer] | None = None,
     threads: int | None = None,
+    tuned: str | PathLike[str] | Tuned | None = None,
 ) -> Function: ...
 @overload
 def build(
@@ -147,6 +151,7 @@ def build(
     name: None = None,
     binds: None = None,
     threads: int | None = None,
+    tuned: str | PathLike[str] | Tuned | None = None,
 ) -> Function | FunctionTable: ...
 @door()
 def build(
@@ -157,24 +162,27 @@ def build(
     name: str | None = None,
     binds: Mapping[Tensor, Buffer] | None = None,
     threads: int | None = None,
+    tuned: str | PathLike[str] | Tuned | None = None,
 ) -> Function | FunctionTable:
     """Compile a schedule, a kernel or the text of one, or the kernels of a module, without changing what is given.
 
     inputs: a module of one kernel gives its function, one of several a module of functions by name; modules by targets
     give all of theirs. args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is
     an output, and `f(a, b)` returns it. A call passes a number for a variable among args. They and binds are
-    as for `lower`; default: as in `build_schedule`.
+    as for `lower`; default: as in `build_schedule`. tuned: records of tuning about kernels, as for `whence.compile`;
+    `Function.tuned` says what was decided.
     Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args, PipelineError for a
     module without kernels.
     """
     if isinstance(inputs, IRModule):
         inputs = {target: inputs}
     if not isinstance(inputs, Mapping):
-        return kernels.build(inputs, args, target, name=name, binds=binds, threads=threads)
+        return kernels.build(inputs, args, target, name=name, binds=binds, threads=threads, tuned=tuned)
     if args is not None:
         raise PipelineError("build: expected no args beside a module, whose functions have their own")
+    records = records_of(tuned, Target.native(), "build")
     functions = {
-        func.sym_name.data: kernels.build(func, target=machine, threads=threads)
+        func.sym_name.data: kernels.build(func, target=machine, threads=threads, tuned=records)
         for machine, module in inputs.items()
         for func in prim_funcs(module.module)
     }
