@@ -53,7 +53,9 @@ def test_a_script_goes_through_passes_with_places_of_its_file(whence_opt: Tool, 
     done = whence_opt(script, "-p", "tir-lower-block", "--print-debuginfo", "--audit")
     assert done.code == 0
     assert "tir.block" not in done.out
-    assert re.search(r'math\.fma .* loc\(fused\["C"\(".*mm_relu\.py":11:25\), "C"\(".*mm_relu\.py":11:37\)\]\)', done.out)
+    assert re.search(
+        r'math\.fma .* loc\(fused\["C"\(".*mm_relu\.py":11:25\), "C"\(".*mm_relu\.py":11:37\)\]\)', done.out
+    )
 
 
 def test_kernels_are_printed_as_scripts_of_either_version(whence_opt: Tool, script: Path) -> None:
