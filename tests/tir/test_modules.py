@@ -192,6 +192,29 @@ def test_create_prim_func_is_a_kernel_of_statements() -> None:
     np.testing.assert_allclose(whence.build(te.create_schedule(outer.op))(values), values * 2 + 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [None, "int32", "int64"])
+def test_indices_of_any_width_give_the_same_values(dtype: str | None) -> None:
+    """Open sizes, a reduction, and a value that is made of an axis."""
+    n = te.var("n")
+    A, k = te.placeholder((n, 6), name="A"), te.reduce_axis((0, 6), name="k")
+    S = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="S")
+    B = te.compute((n,), lambda i: S[i] + (i * 3).astype("float32"), name="B")
+    func = te.create_prim_func([A, B], dtype)
+    loop = te.create_prim_func(shifted()[1], dtype).body
+    assert isinstance(loop, tir.For)
+    assert loop.loop_var.dtype == "int32"
+    for count in (1, 7):
+        values = RANDOM.random((count, 6), dtype=np.float32)
+        np.testing.assert_allclose(whence.build(func)(values), values.sum(1) + np.arange(count) * 3, rtol=1e-6)
+
+
+def test_indices_are_of_int32_or_int64() -> None:
+    _, tensors = shifted()
+    for dtype in ("int16", "float32", "uint64"):
+        with pytest.raises(ScheduleError, match=f"create_prim_func: expected indices of int32 or int64, got {dtype}"):
+            te.create_prim_func(tensors, index_dtype_override=dtype)
+
+
 def test_what_a_pass_gives_is_checked() -> None:
     mod = whence.lower(*shifted())
     with pytest.raises(PipelineError, match="expected it to return a PrimFunc for @main, got int"):

@@ -123,12 +123,18 @@ def SchedulePostProcToPrimFunc(
 
 
 @door()
-def create_prim_func(tensors: Sequence[Tensor], name: str = "main", *, blocks: bool = False) -> PrimFunc:
+def create_prim_func(
+    ops: Sequence[Tensor], index_dtype_override: str | None = None, *, name: str = "main", blocks: bool = False
+) -> PrimFunc:
     """Return the unscheduled loops of te tensors, of which the placeholders are arguments, the others results.
 
-    blocks: each tensor is a block over its axes, as in TVM.
+    index_dtype_override: int64 or int32. Both give the same function, whose loops and indices have 64 bits (type
+    `index`) and are shown as int32; a value that a compute makes of its axes is of int32, as without it.
+    blocks: each tensor is a block over its axes, as in TVM. Raises ScheduleError for another dtype.
     """
-    return PrimFunc.of(kernels.create_prim_func(tensors, name, blocks=blocks))
+    if index_dtype_override not in (None, "int32", "int64"):
+        raise ScheduleError(f"create_prim_func: expected indices of int32 or int64, got {index_dtype_override}")
+    return PrimFunc.of(kernels.create_prim_func(ops, name, blocks=blocks))
 
 
 @overload
