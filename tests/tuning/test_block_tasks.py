@@ -154,6 +154,10 @@ def test_records_that_no_build_takes_are_refused(tmp_path: Path):
     schedule = te.create_schedule(te.compute((4,), lambda i: a[i] + 1, name="b").op)
     with pytest.raises(PipelineError, match="build: expected no records of tuning beside a schedule"):
         whence.build(schedule, tuned=tmp_path)
+    n = te.var("n")
+    opened = te.placeholder((n,), name="a")
+    result = te.compute((n,), lambda i: opened[i] + 1, name="b")
+    assert whence.build(te.create_schedule(result.op), [opened, result]).tuned == {}
     with pytest.raises(PipelineError, match="tune: expected a budget of more than 0 seconds, got 0"):
         tune_prim_func(KERNEL.func, tmp_path, budget=0)
 

@@ -49,6 +49,7 @@ class OpenFunction(Function):
         symbolic: the function for all sizes.
         """
         self.name = name
+        self.tuned = {}
         self.sizes = _names(parameters)
         self._parameters = list(parameters)
         self._written = set(outputs)
