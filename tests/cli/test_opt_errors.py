@@ -93,7 +93,8 @@ def test_missing_files(whence_opt: Tool, tmp_path: Path):
     assert "expected a model file or the folder of a saved model, got another folder" in error(whence_opt(tmp_path))
     assert "did you mean light_resnet50" in error(whence_opt("light_resnet5"))
     (tmp_path / "a.txt").write_text("")
-    assert "a.txt: expected a file .mlir, .relay, .py, .onnx, .tflite, .pb, .pt2" in error(whence_opt(tmp_path / "a.txt"))
+    wanted = "a.txt: expected a file .mlir, .relay, .py, .onnx, .tflite, .pb, .pt2"
+    assert wanted in error(whence_opt(tmp_path / "a.txt"))
 
 
 def test_a_failing_pass_is_named_with_its_layer(whence_opt: Tool, module: Path):
