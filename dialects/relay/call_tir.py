@@ -245,7 +245,7 @@ def check_stated(sig: Signature, stated: Sequence[Attribute | None], results: Se
             continue
         tensor = cast("Tensor", wanted) if isinstance(wanted, TensorType) else None
         if tensor is None or tensors_differ(tensor, actual):
-            got = str(wanted) if tensor is None else _spelled_type(tensor)
+            got = str(cast(Attribute, wanted)) if tensor is None else _spelled_type(tensor)
             _refuse(sig, held.data, f"out_ty {_spelled_type(actual)} of result {number}", got)
 
 

@@ -32,6 +32,7 @@ from . import match_cast as match_cast
 from . import matmul as matmul
 from . import normalization as normalization
 from . import norms as norms
+from . import packed_call as packed_call
 from . import pairs as pairs
 from . import pooling as pooling
 from . import qnn as qnn

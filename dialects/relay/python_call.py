@@ -10,6 +10,9 @@ from xdsl.irdl import IRDLOperation, irdl_attr_definition, irdl_op_definition, p
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+PYTHON = "python"
+"""The external compiler that runs Python functions."""
+
 Function: TypeAlias = Callable[..., Any]
 """Called with an array per operand; gives the result, or several in order."""
 

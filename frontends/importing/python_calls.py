@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.core import COMPILER, CallOp, FuncOp, ReturnOp
-from ...dialects.relay.python_call import Function, PythonCallOp, PythonFunction
+from ...dialects.relay.python_call import PYTHON, Function, PythonCallOp, PythonFunction
 from ...dialects.sizes.types import is_static
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
@@ -24,10 +24,6 @@ from .context import Context
 from .custom import CustomOp
 from .results import Stated
 from .tensor import Undecided, dtype_of, shape_of
-
-PYTHON = "python"
-"""The external compiler that runs Python functions."""
-
 
 Argument: TypeAlias = "int | Sequence[Argument] | None"
 """An argument: the number of an input, several in a list, or None for one that is omitted."""

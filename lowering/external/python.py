@@ -1,4 +1,4 @@
-"""Functions that are one call of a Python function of the user's."""
+"""Functions that are one call of a Python function: the user's, or one that is registered by name."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument
 
+from ...dialects.relay.packed_call import CallDpsPackedOp, filled, registered
 from ...dialects.relay.python_call import PythonCallOp
 from ...provenance.diagnostics import fail
 from ...runtime.program.external import ExternalFunction
 
 
 def build(part: ModuleOp) -> ExternalFunction:
-    """Return the function that the one call of a part runs; raises VerifyException where it is known by name only."""
-    (call,) = (op for op in part.walk() if isinstance(op, PythonCallOp))
+    """Return the function that the one call of a part runs; raises VerifyException where there is none."""
+    (call,) = (op for op in part.walk() if isinstance(op, PythonCallOp | CallDpsPackedOp))
+    if isinstance(call, CallDpsPackedOp):
+        return _packed(call)
     operator, function = call.callee.data
     if function is None:
         fail(call, f"a Python function for {operator}", "the text of a module, which holds none")
     return lambda *arrays: _results(function(*map(_plain, arrays)))
+
+
+def _packed(call: CallDpsPackedOp) -> ExternalFunction:
+    signature = call.signature
+    function = registered(signature)
+    order = [cast(BlockArgument, operand).index for operand in call.operands]
+    return lambda *arrays: filled(signature, function, [arrays[index] for index in order])
 
 
 def _plain(array: Any) -> Any:

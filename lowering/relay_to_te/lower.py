@@ -51,6 +51,7 @@ _ELSEWHERE = {
     "elementwise": ("elementwise", "fast_math", "logic"),
     "matmul": ("nn", "elementwise"),
     "normalization": ("normalization", "nn"),
+    "packed_call": (),
     "qnn_elementwise": ("qnn",),
     "transform": ("transform", "elementwise"),
 }

@@ -374,15 +374,25 @@ class _FunctionPrinter:
     def kernel_call(self, call: Call, name: str) -> Walk:
         """Return the call of a kernel of the module."""
         args = tuple_text((yield from each(_tensors(call))))
-        fields = fields_of(call.inferred)
-        texts = [self._text_of(part, call) for part in ([call.inferred] if fields is None else fields)]
-        result = texts[0] if fields is None else f"[{', '.join(texts)}]"
+        result = self._stated(call)
         indices = call.attrs.get("inplace_indices") or ()
         inplace = f", inplace_indices={list(indices)}" if indices else ""
         word = "call_tir_inplace" if indices else "call_tir"
         given = Shape(call.attrs.get("tir_vars") or ())
         sizes = f", tir_vars={self._spelling.value('tir_vars', given)}" if given else ""
         return f"R.{word}(cls.{name}, {args}{inplace}, {self._spelling.out_type}={result}{sizes})"
+
+    def packed_call(self, call: Call) -> Walk:
+        """Return the call of a registered function."""
+        args = tuple_text((yield from each(_tensors(call))))
+        name = self._spelling.value("", str(call.attrs["callee"]))
+        return f"R.call_dps_packed({name}, {args}, {self._spelling.out_type}={self._stated(call)})"
+
+    def _stated(self, call: Call) -> str:
+        """Return the types of the results of a call that states them."""
+        fields = fields_of(call.inferred)
+        texts = [self._text_of(part, call) for part in ([call.inferred] if fields is None else fields)]
+        return texts[0] if fields is None else f"[{', '.join(texts)}]"
 
     def match_cast(self, call: Call) -> Walk:
         """Return the binding of sizes by a value."""
@@ -436,6 +446,7 @@ def _written_kernel_call(printer: _FunctionPrinter, call: Call) -> Walk:
 
 _SPECIAL: Mapping[str, Callable[[_FunctionPrinter, Call], Walk]] = {
     "call_tir": _written_kernel_call,
+    "call_dps_packed": _FunctionPrinter.packed_call,
     "match_cast": _FunctionPrinter.match_cast,
 }
 """Operators that Relax writes in a way of their own."""

@@ -28,6 +28,7 @@ from whence.kernels.kernel_calls import run_kernel
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.passes.relay.packed_calls import outline_packed_calls
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
 from whence.planning.random_state import give_state
@@ -136,6 +137,7 @@ def bisect(
     """
     original = (module.module if isinstance(module, HoldsModule) else module).clone()
     hold_kernels(original)
+    outline_packed_calls(original)
     machine = target or Target.native()
     chosen = tuple(relay_pipeline(opt_level, machine.hardware) if passes is None else passes)
     run = _Run(inputs, expected, machine, rtol, atol, progress)

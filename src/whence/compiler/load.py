@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from whence.compiler.formats import has_signatures, is_model, is_module, read_model
 from whence.dialects.relay.call_tir import hold_kernels
 from whence.passes.relay.match_casts import resolve_casts
+from whence.passes.relay.packed_calls import outline_packed_calls
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import Source, model_path
@@ -127,6 +128,7 @@ def open_model(
                 raise PipelineError(f"{option}: expected the file of a framework's model, got a relay module")
         module = load(path, shapes)
         hold_kernels(module)
+        outline_packed_calls(module)
         resolve_casts(module)
         return Opened(module)
     from whence.frontends.importing.custom import CustomOps, Fallback

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from whence.dialects.sizes import SizeExpr
 from whence.relay.builders import TupleWrapper
+from whence.relay.kernel_calls import call_dps_packed as call_dps_packed
 from whence.relay.kernel_calls import call_tir as call_tir
 from whence.relay.kernel_calls import call_tir_inplace as call_tir_inplace
 from whence.relay.kernel_calls import match_cast as match_cast

@@ -1,4 +1,4 @@
-"""Calls of kernels of tir from relay, as Relax has them: the module holds the kernel under the name that is called."""
+"""Calls of kernels of the module and of registered functions from relay, as Relax has them."""
 
 from __future__ import annotations
 
@@ -50,12 +50,16 @@ def _called(
 ) -> Expr | TupleWrapper:
     if not isinstance(gvar, GlobalVar | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise FrontendError(expectation(name, "the name of a kernel of the module", type(gvar).__name__))
-    fields = args if isinstance(args, list | tuple) else args.fields if isinstance(args, Tuple) else [args]
     attrs: dict[str, Any] = {"callee": gvar.name_hint if isinstance(gvar, GlobalVar) else gvar}
     attrs |= {name: list(values) for name, values in options.items() if values}
     stated = stated_types(name, results)
-    call = Call(Op("call_tir"), [Tuple([as_expr(field) for field in fields])], attrs, stated=stated)
+    call = Call(Op("call_tir"), [Tuple(_fields(args))], attrs, stated=stated)
     return TupleWrapper(call, len(stated)) if len(stated) > 1 else call
+
+
+def _fields(args: Any) -> list[Expr]:
+    fields = args if isinstance(args, list | tuple) else args.fields if isinstance(args, Tuple) else [args]
+    return [as_expr(field) for field in cast("Sequence[Any]", fields)]
 
 
 def stated_types(name: str, results: Any) -> list[Attribute | None]:
@@ -69,6 +73,30 @@ def stated_types(name: str, results: Any) -> list[Attribute | None]:
     if wrong := [type_ for type_ in types if type_ is not None and not isinstance(type_, Attribute)]:
         raise FrontendError(expectation(name, "types as out_ty", type(wrong[0]).__name__))
     return types
+
+
+def call_dps_packed(func: str, args: Any, out_ty: Any) -> Expr | TupleWrapper:
+    """Return the results that a function of `whence.register_func` writes to tensors that are given to it.
+
+    func: its name. args: an expression, or several in a list or a tuple, which the function gets first, then a tensor
+    for each result. out_ty: the type of the result, or a list of types, with sizes that are numbers when compiled.
+    """
+    if not isinstance(func, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise FrontendError(expectation("call_dps_packed", "the name of a registered function", type(func).__name__))
+    stated = stated_types("call_dps_packed", out_ty)
+    if not stated or not all(isinstance(type_, TensorType) for type_ in stated):
+        got = ", ".join(map(str, stated)) or "none"
+        raise FrontendError(expectation("call_dps_packed", "types of tensors with a shape and a dtype as out_ty", got))
+    tensors = [as_tensor(cast("TensorType[Attribute]", type_)) for type_ in stated]
+    attrs: dict[str, Any] = {
+        "callee": func,
+        "shape": [extent for tensor in tensors for extent in extents_of(tensor)],
+        "dtype": ", ".join(dtype_name(tensor.element_type) for tensor in tensors),
+    }
+    if len(tensors) > 1:
+        attrs["ndims"] = [len(extents_of(tensor)) for tensor in tensors]
+    call = Call(Op("call_dps_packed"), [Tuple(_fields(args))], attrs)
+    return TupleWrapper(call, len(tensors)) if len(tensors) > 1 else call
 
 
 def match_cast(value: Any, ty: Any, dtype: str = "float32") -> Expr:
@@ -85,4 +113,9 @@ def match_cast(value: Any, ty: Any, dtype: str = "float32") -> Expr:
     return Call(Op("match_cast"), [as_expr(value)], attrs)
 
 
-CALLS: dict[str, Builder] = {"call_tir": call_tir, "call_tir_inplace": call_tir_inplace, "match_cast": match_cast}
+CALLS: dict[str, Builder] = {
+    "call_tir": call_tir,
+    "call_tir_inplace": call_tir_inplace,
+    "call_dps_packed": call_dps_packed,
+    "match_cast": match_cast,
+}

@@ -1,4 +1,4 @@
-"""Calls of kernels and bindings of sizes in a Relax text: `R.call_tir`, `R.call_tir_inplace`, `R.match_cast`."""
+"""Calls of kernels and registered functions, and bindings of sizes, in a Relax text: `R.call_tir`, `R.match_cast`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.signature import as_tensor
 from whence.dialects.sizes import Size, SizeExpr
 from whence.dialects.sizes.types import extents_of
-from whence.relay.kernel_calls import stated_types
+from whence.relay.builders import TupleWrapper
+from whence.relay.kernel_calls import call_dps_packed, stated_types
 from whence.script.relax_types import UNKNOWN, type_text
 from whence.script.relax_values import Special, Values, described
 from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
@@ -38,12 +40,17 @@ def _kernel_call(reader: Values, node: ast.Call, values: Mapping[str, Any]) -> E
         attrs["inplace_indices"] = [indices] if isinstance(indices, int) else list(indices)
     if (sizes := values.get("tir_vars")) is not None:
         attrs["tir_vars"] = _sizes(reader, node, sizes)
-    with reader.source.judged(node):
-        stated = stated_types("call_tir", values.get("out_ty", values.get("out_sinfo")))
-    call = Call(Op("call_tir"), [Tuple(fields)], attrs, stated=[None if one == UNKNOWN else one for one in stated])
+    call = Call(Op("call_tir"), [Tuple(fields)], attrs, stated=_stated(reader, node, values, "call_tir"))
     reader.locate(call, node)
     reader.typed(node, call)
     return call
+
+
+def _stated(reader: Values, node: ast.Call, values: Mapping[str, Any], name: str) -> list[Attribute | None]:
+    """Return the types that `out_ty` or `out_sinfo` states, None for one that it leaves open."""
+    with reader.source.judged(node):
+        stated = stated_types(name, values.get("out_ty", values.get("out_sinfo")))
+    return [None if type_ == UNKNOWN else type_ for type_ in stated]
 
 
 def _sizes(reader: Values, node: ast.Call, value: Any) -> list[Size]:
@@ -52,6 +59,18 @@ def _sizes(reader: Values, node: ast.Call, value: Any) -> list[Size]:
     if wrong := [item for item in items if not isinstance(item, int | SizeExpr)]:
         reader.source.refuse(node, f"expected sizes as tir_vars, got {described(wrong[0])}")
     return items
+
+
+def _call_dps_packed(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+    values = dict(zip(("func", "args", "out_ty"), args, strict=False)) | named
+    tensors = reader.as_expression(node, values.get("args", ()))
+    stated = _stated(reader, node, values, "call_dps_packed")
+    with reader.source.judged(node):
+        built = call_dps_packed(cast(str, values.get("func")), tensors, stated)
+    call = built.astuple() if isinstance(built, TupleWrapper) else built
+    reader.locate(call, node)
+    reader.typed(node, call)
+    return call
 
 
 def _match_cast(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
@@ -73,6 +92,7 @@ def _match_cast(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapp
 CALLS: Mapping[str, Special] = {
     "call_tir": _call_tir,
     "call_tir_inplace": _call_tir_inplace,
+    "call_dps_packed": _call_dps_packed,
     "match_cast": _match_cast,
 }
 """Words that call kernels or bind sizes."""

@@ -41,7 +41,6 @@ IMPURE = frozenset(
 _ELSEWHERE = {
     "call_packed": "functions from outside",
     "call_pure_packed": "functions from outside",
-    "call_dps_packed": "functions from outside",
     "call_inplace_packed": "functions from outside",
     "call_builtin_with_ctx": "functions of TVM's virtual machine",
     "print": "prints",
