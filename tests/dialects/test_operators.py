@@ -29,7 +29,17 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from whence.dialects.relay import OPERATORS, annotation, elementwise, nn, qnn, qnn_elementwise, qnn_products, transform
+from whence.dialects.relay import (
+    OPERATORS,
+    annotation,
+    elementwise,
+    nn,
+    packed_call,
+    qnn,
+    qnn_elementwise,
+    qnn_products,
+    transform,
+)
 from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator, operators_of
 from whence.dialects.relay.signature import Signature, Tensor
@@ -41,13 +51,14 @@ NOT_LOWERED = {
     *operators_of(annotation),
     nn.BatchNormOp,
     nn.DropoutOp,
+    packed_call.CallDpsPackedOp,
     qnn.RequantizeOp,
     qnn_products.Conv2DTransposeOp,
     *set(operators_of(qnn_elementwise)) - {qnn_elementwise.AvgPool2DOp, qnn_elementwise.MultiplyAddOp},
 }
-"""Marks for external compilers, operators of training, and those that are arithmetic on quantised tensors.
+"""Marks for external compilers, operators of training, those that are arithmetic on quantised tensors, packed calls.
 
-Passes of every level rewrite them.
+Passes of every level rewrite them, and packed calls become parts for an external compiler.
 """
 
 
