@@ -224,7 +224,8 @@ def test_a_budget_that_is_short_is_kept_and_leaves_records(
     assert {line["whence"]["kind"] for line in lines(tmp_path / "records.jsonl")} == {"trial", "winner"}
     (result,) = report.results
     assert result.outcome is not None
-    assert 8 <= result.outcome.measured <= 16
+    # Candidates of the same code take no time; without a budget all 96 would be tried.
+    assert 8 <= result.outcome.measured < 96
     seconds[0] = 0
     (report,) = whence.tune(model, tmp_path / "again", trials=96, threads=1, budget=1, progress=states.append)
     assert report.results[0].reason == "no time was left"
