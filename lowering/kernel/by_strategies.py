@@ -19,18 +19,13 @@ _AS_WRITTEN = ("tir.instrument_bound_checkers", "tir.add_lower_pass", "tir.debug
 """Options under which passes of one's own, or checks of bounds, expect the loops as written."""
 
 
-def is_free() -> bool:
-    """Return whether the options of the PassContext let a kernel have other loops than those that are written."""
-    option = PassContext.current().option
-    return bool(option("tir.raise_kernels")) and not any(map(option, _AS_WRITTEN))
-
-
 def by_strategies(func: PrimFuncOp, machine: Machine) -> PrimFuncOp:
     """A kernel with loops by the compiler's strategies, if its loops are surely tensor expressions; else itself.
 
     The rows that its stages are scheduled by are its attribute `raised`.
     """
-    if SCHEDULED in func.attributes or not is_free():
+    option = PassContext.current().option
+    if SCHEDULED in func.attributes or not option("tir.raise_kernels") or any(map(option, _AS_WRITTEN)):
         return func
     try:
         schedule = schedule_by_rows(Schedule(raised(func)), machine)

@@ -9,7 +9,7 @@ from ...dialects.tir import PrimFuncOp
 from ...support.errors import ScheduleError
 from ..llvm_to_native.target import Target
 from .block_space import block_space
-from .by_strategies import by_strategies, is_free
+from .by_strategies import by_strategies
 from .printing import printed
 from .tuned import Applied, Tuned, workload_key
 
@@ -29,7 +29,7 @@ def chosen(func: PrimFuncOp, target: Target, records: Tuned | None) -> Chosen:
 
     Decisions that its rules do not allow are left out, with a warning that is logged.
     """
-    applied = _applied(func, target, records) if is_free() else None
+    applied = _applied(func, target, records)
     if applied is not None and applied.decisions:
         try:
             return Chosen(block_space(func, target.hardware).decided(applied.decisions), applied)

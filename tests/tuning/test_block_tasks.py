@@ -108,7 +108,7 @@ def test_builds_take_records_and_say_so(tmp_path: Path):
     with autotvm.apply_history_best(str(path)):
         assert whence.build(KERNEL.func).tir == built.tir
         assert "tir.for vectorized" in str(scheduled(KERNEL.func))
-        # Neither other kernels nor loops that are to stay as they are written.
+        # Neither other kernels nor the same one under options that shape code otherwise.
         assert whence.build(scan(12, 64).func).tuned == {}
         with PassContext(config={"tir.raise_kernels": False}):
             assert whence.build(KERNEL.func).tir == plain.tir
