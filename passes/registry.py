@@ -159,6 +159,7 @@ PASSES: tuple[Row, ...] = (
         level=1,
     ),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
+    _tir("CompactBuffers", "CompactBufferAllocation", "buffers of blocks are as large as what is in use at a time"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),
     _tir(

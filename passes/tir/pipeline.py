@@ -31,6 +31,7 @@ from ..registry import own_names, row_of
 from ..runner import run_passes, run_under_instruments
 from . import (
     common_subexpr_elimination,
+    compact_buffers,
     hoist_if_then_else,
     inject_double_buffer,
     inject_prefetch,
@@ -151,6 +152,7 @@ def phases(machine: Machine, flush: bool = False) -> tuple[tuple[Step, ...], ...
     """The steps for a machine in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
     return (
         (
+            Step("tir-compact-buffers", compact_buffers.run),
             Step("tir-lower-block", lower_block.run),
             Step("tir-lower-match-buffer", lower_match_buffer.run),
             Step("tir-instrument-bound-checkers", _check_bounds),

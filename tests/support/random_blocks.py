@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.dialects.sizes.kernel import known
-from whence.dialects.tir import BlockOp, ForOp, buffer_of, prim_funcs
+from whence.dialects.tir import BlockOp, ForOp, PrimFuncOp, buffer_of, prim_funcs
 from whence.kernels import build_prim_func
 from whence.kernels.building import parsed_prim_func
 from whence.support.errors import InternalError, WhenceError
@@ -276,6 +276,21 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
 def _run(module: ModuleOp, arrays: list[NDArray[Any]]) -> NDArray[Any]:
     (func,) = prim_funcs(module)
     return np.asarray(build_prim_func(func, threads=2)(*arrays))
+
+
+def sample(seed: int, names: Sequence[str], steps: int) -> tuple[PrimFuncOp, list[NDArray[Any]]]:
+    """Return a random kernel after some random primitives of these names, and arrays for its inputs."""
+    random, draw = Random(seed), np.random.default_rng(seed)
+    schedule = BlockSchedule(ModuleOp([parsed_prim_func(Maker(random).text()).clone()]))
+    schedule.explains = False
+    for _ in range(steps):
+        try:
+            PRIMITIVES[random.choice(names)](schedule, random)
+        except WhenceError:
+            continue
+    (func,) = prim_funcs(schedule.module)
+    shapes = [[known(extent) for extent in buffer_of(argument).get_shape()] for argument in func.block.args[:-1]]
+    return func, [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
 PER_KERNEL = 4

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ....dialects.affine import FAR, Linear, Range, below, linear, linear_bounds, spell, substitute
@@ -65,14 +65,38 @@ def regions_of(block: BlockOp) -> tuple[list[Region], list[Region]]:
     return reads, writes_
 
 
+def region_in(root: Operation, touches: Sequence[Touch], nest: Nest) -> Region:
+    """Return the hull of accesses of one buffer in one pass of a loop, or one run of a block.
+
+    root: the loop or block; its variables, and those around it, stand still. nest: that of the accesses.
+    """
+    return _Regions(root, nest).region(touches[0].buffer, touches)
+
+
+def holds(outer: Region, inner: Region, nest: Nest) -> bool:
+    """Return whether a box surely has all elements of another one, of the same buffer."""
+    variables = list(dict.fromkeys([*outer.variables, *inner.variables]))
+    ranges = tuple(nest.range_of(variable) for variable in variables)
+
+    def forms(region: Region) -> Iterable[Linear]:
+        dims = [AffineDimExpr(variables.index(variable)) for variable in region.variables]
+        return (linear(substitute(expr, dims), ranges) for expr in region.begins)
+
+    for mine, more, other, extent in zip(forms(outer), outer.extents, forms(inner), inner.extents, strict=True):
+        low, high = linear_bounds(other.plus(mine, -1), ranges)
+        if not (_not_above(0, low) and _not_above(high + extent, more)):
+            return False
+    return True
+
+
 def _lives_in(buffer: SSAValue, block: BlockOp) -> bool:
     return not isinstance(buffer, BlockArgument) and block.is_ancestor(buffer.owner)
 
 
 class _Regions:
-    """The variables of one block: which are free, and the ranges of all."""
+    """The variables of one block or loop: which are free, and the ranges of all."""
 
-    def __init__(self, block: BlockOp, nest: Nest):
+    def __init__(self, block: Operation, nest: Nest):
         self.block = block
         self.nest = nest
         self.variables: list[Variable] = []

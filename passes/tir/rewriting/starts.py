@@ -19,7 +19,7 @@ from ....dialects.tir.index_maps import operands_of
 from ..analysis.dependence import distributed
 
 
-class _Point:
+class Point:
     """The point that loops run a block at, over loop variables, and what each loop does for it."""
 
     def __init__(self, block: BlockOp) -> None:
@@ -77,7 +77,7 @@ def move_start(init: InitOp, block: BlockOp, rewriter: PatternRewriter) -> bool:
     outermost one are. Returns False, and changes nothing, where there are other statements in those loops, or an
     iteration touches what the init part of a later one does.
     """
-    point = _Point(block)
+    point = Point(block)
     inner: list[ForOp] = []
     repeated: list[ForOp] = []
     chosen: tuple[list[ForOp], list[ForOp]] | None = None
@@ -120,7 +120,7 @@ def _stands_before(loop: ForOp, init: InitOp, block: BlockOp) -> bool:
 def _move(
     init: InitOp,
     block: BlockOp,
-    point: _Point,
+    point: Point,
     inner: Sequence[ForOp],
     repeated: Sequence[ForOp],
     rewriter: PatternRewriter,
