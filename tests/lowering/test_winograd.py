@@ -26,7 +26,7 @@ CASES: dict[str, tuple[tuple[int, int, int, int], int, list[int]]] = {
     "even": ((1, 64, 28, 28), 64, [1, 1, 1, 1]),
     "odd, a batch": ((2, 64, 15, 21), 80, [1, 1, 1, 1]),
     "no padding": ((1, 96, 18, 13), 64, [0, 0, 0, 0]),
-    "padding at one side": ((1, 64, 16, 19), 72, [0, 1, 2, 0]),
+    "padding at one side": ((1, 64, 16, 19), 80, [0, 1, 2, 0]),
     "rows of many": ((1, 128, 9, 84), 64, [1, 1, 1, 1]),
 }
 
