@@ -29,6 +29,7 @@ from whence.arith.analyzer import ConstIntBound as ConstIntBound
 from whence.arith.analyzer import ProofStrength as ProofStrength
 from whence.arith.deduce import deduce_bound as deduce_bound
 from whence.arith.forms import Range as Range
+from whence.arith.int_inequalities import solve_linear_inequalities as solve_linear_inequalities
 from whence.arith.int_set import EvalSet as EvalSet
 from whence.arith.int_set import IntervalSet as IntervalSet
 from whence.arith.int_set import IntSet as IntSet
