@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from whence.cli.common import check_uncompiled
-from whence.cli.inputs import inputs_of
 from whence.cli.options import TARGET
 from whence.dialects.tir import PrimFuncOp, prim_funcs
 from whence.reading.textio import decoded
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from whence.kernels.functions import Function
     from whence.runtime.values.tensors import Tensor, TensorSpec
     from whence.support.dtypes import Array
-    from whence.tuning.report import Report
-    from whence.tuning.tuner import State
 
 
 def script_module(data: bytes, name: str) -> ModuleOp:
@@ -84,12 +81,12 @@ class ScriptProgram:
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
         """Return the outputs by name."""
-        results = self.function(*_in_order(inputs, self.inputs))
+        results = self.function(*in_order(inputs, self.inputs))
         found = results if isinstance(results, tuple) else (results,)
         return {spec.name: result for spec, result in zip(self.outputs, found, strict=True)}
 
 
-def _in_order(inputs: Mapping[str, Array], specs: Sequence[TensorSpec]) -> list[Array]:
+def in_order(inputs: Mapping[str, Array], specs: Sequence[TensorSpec]) -> list[Array]:
     """Return the arrays of a kernel's inputs. Raises FrontendError for one that is missing."""
     if missing := [spec for spec in specs if spec.name not in inputs]:
         raise FrontendError(expectation("inputs", f"an array for {missing[0]}", ", ".join(inputs) or "none"))
@@ -125,28 +122,3 @@ def script_program(args: argparse.Namespace, path: Path) -> tuple[ScriptProgram,
         raise PipelineError(expectation(str(path), "shapes of numbers", f"sizes {', '.join(function.sizes)}"))
     names = tuple([argument.name_hint or "" for argument in kernel.block.args])
     return ScriptProgram(function, names), time.perf_counter() - start
-
-
-def tune_script(args: argparse.Namespace, path: Path, progress: Callable[[State], None]) -> Report:
-    """Tune the kernel of a script for `whence tune`; errors as `script_kernel` and `tune_prim_func`."""
-    from whence.kernels.tuning import tune_prim_func
-    from whence.tuning.block_tasks import arguments_of
-
-    if args.scheduler is not None:
-        raise PipelineError(expectation("--scheduler", "a model", f"the script {path}"))
-    kernel = script_kernel(args, path)
-    specs, _ = arguments_of(kernel)
-    tuned = tune_prim_func(
-        kernel,
-        args.output,
-        budget=args.budget,
-        trials=args.trials,
-        seed=args.search_seed,
-        threads=args.threads,
-        timeout=args.timeout,
-        prior=args.tuned,
-        target=args.target or TARGET,
-        inputs=_in_order(inputs_of(args, specs), specs),
-        progress=progress,
-    )
-    return replace(tuned.report, model=path.name)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whence.cli.answers import answer
 from whence.cli.common import add_model, compile_options
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
-from whence.cli.options import Subparsers, add_json, add_threads, amount, command, pass_context, whole
+from whence.cli.options import TARGET, Subparsers, add_json, add_threads, amount, command, pass_context, whole
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
@@ -121,7 +121,6 @@ def _security(args: argparse.Namespace) -> object:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    from whence.cli.scripts import tune_script
     from whence.reading.models import EXPORTED, SCRIPT, model_path
 
     check_inputs(args)
@@ -129,8 +128,20 @@ def _tune(args: argparse.Namespace) -> int:
     if path.suffix in EXPORTED:
         raise PipelineError(expectation("tune", "a model that is not compiled yet", str(path)))
     security, bar = _security(args), Bar()
+    search = {
+        "budget": args.budget,
+        "trials": args.trials,
+        "seed": args.search_seed,
+        "threads": args.threads,
+        "timeout": args.timeout,
+        "prior": args.tuned,
+        "progress": bar,
+    }
     try:
-        reports = [tune_script(args, path, bar)] if path.suffix == SCRIPT else _tune_model(args, path, security, bar)
+        if path.suffix == SCRIPT:
+            reports = [_tune_script(args, path, search)]
+        else:
+            reports = _tune_model(args, path, search | {"scheduler": args.scheduler, "security": security})
     finally:
         bar.end()
     answer(
@@ -139,28 +150,29 @@ def _tune(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tune_model(args: argparse.Namespace, path: Path, security: object, bar: Bar) -> list[Report]:
+def _tune_model(args: argparse.Namespace, path: Path, search: Mapping[str, Any]) -> list[Report]:
     import whence
 
     options = compile_options(args)
-    prior = options.pop("tuned")
+    del options["tuned"]
 
     def inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
         return inputs_of(args, specs)
 
     with pass_context(args, {}, ()):
-        return whence.tune(
-            path,
-            args.output,
-            budget=args.budget,
-            trials=args.trials,
-            seed=args.search_seed,
-            threads=args.threads,
-            timeout=args.timeout,
-            prior=prior,
-            scheduler=args.scheduler,
-            security=security,
-            inputs=inputs,
-            progress=bar,
-            **options,
-        )
+        return whence.tune(path, args.output, inputs=inputs, **search, **options)
+
+
+def _tune_script(args: argparse.Namespace, path: Path, search: Mapping[str, Any]) -> Report:
+    """Tune the kernel of a script; errors as `script_kernel` and `tune_prim_func`."""
+    from whence.cli.scripts import in_order, script_kernel
+    from whence.kernels.tuning import tune_prim_func
+    from whence.tuning.block_tasks import arguments_of
+
+    if args.scheduler is not None:
+        raise PipelineError(expectation("--scheduler", "a model", f"the script {path}"))
+    kernel = script_kernel(args, path)
+    specs, _ = arguments_of(kernel)
+    inputs = in_order(inputs_of(args, specs), specs)
+    tuned = tune_prim_func(kernel, args.output, target=args.target or TARGET, inputs=inputs, **search)
+    return replace(tuned.report, model=path.name)
