@@ -19,8 +19,10 @@ from ...dialects.tir import AllocOp, BlockOp, BufferType, ForOp, LoadOp, PrimFun
 from ...dialects.tir.access import stored_type
 from ...dialects.tir.buffer import STACK_LIMIT
 from ...dialects.tir.index_maps import LEADING
+from ...provenance.diagnostics import message
 from ...provenance.walk import walk
-from .analysis.accesses import Nest, Touch, Variable, same_place
+from ...support.errors import ScheduleError
+from .analysis.accesses import Nest, Touch, Variable, name_of, same_place
 from .analysis.regions import Region, holds, region_in
 from .rewriting.ops import record
 from .rewriting.starts import Point
@@ -36,6 +38,10 @@ class Box:
     variables: tuple[SSAValue, ...]
     begins: tuple[AffineExpr, ...]
     extents: tuple[Size, ...]
+
+    def type_of(self, old: BufferType, scope: str) -> BufferType:
+        """Return the type of a buffer of the box, of the elements of another one."""
+        return BufferType.of(self.extents, old.element_type, scope)
 
 
 def box_of(alloc: AllocOp) -> Box | None:
@@ -56,6 +62,13 @@ def box_of(alloc: AllocOp) -> Box | None:
         if (box := _smaller(region_in(loop, touches, nest), loop, alloc.result.type)) is not None:
             return box
     return None
+
+
+def compacted(alloc: AllocOp, loop: ForOp) -> BufferType:
+    """Return the type that a buffer has as one of each pass of a loop, where that is known to be enough."""
+    type_ = alloc.result.type
+    box = box_of(alloc)
+    return box.type_of(type_, "local") if box is not None and loop.is_ancestor(box.loop) else type_
 
 
 def _is_scalar(op: Element) -> bool:
@@ -177,7 +190,7 @@ def compact(alloc: AllocOp, box: Box) -> bool:
     Returns False, and changes nothing, where passes that run at once would share it.
     """
     loop, old = box.loop, alloc.result.type
-    made = BufferType.of(box.extents, old.element_type, "local")
+    made = box.type_of(old, "local")
     around = [*_up_to(loop, alloc)]
     at_once = any(each.kind.data == "parallel" for each in around)
     inner = any(isinstance(op, ForOp) and op.kind.data == "parallel" for op in loop.walk() if op is not loop)
@@ -189,7 +202,7 @@ def compact(alloc: AllocOp, box: Box) -> bool:
     elif not at_once:
         assert alloc.parent is not None
         place, before = alloc.parent, alloc
-        made = BufferType.of(box.extents, old.element_type, old.scope.data)
+        made = box.type_of(old, old.scope.data)
     else:
         return False
     new = AllocOp(made)
@@ -226,13 +239,28 @@ def _shift(op: Element, buffer: SSAValue, box: Box) -> None:
     op.operands = [*op.operands[: leading - 1], buffer, *op.indices, *box.variables]
 
 
+def _is_at_once(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and (
+        (isinstance(parent, ForOp) and parent.kind.data == "parallel") or _is_at_once(parent)
+    )
+
+
 def run(func: PrimFuncOp) -> None:
-    """Compact the buffers of one kernel of blocks, in place."""
+    """Compact the buffers of one kernel of blocks, in place.
+
+    Raises ScheduleError for a buffer of each pass of a parallel loop that is larger than a stack holds.
+    """
     if not any(isinstance(op, BlockOp) for op in walk(func)):
         return
     for alloc in [op for op in walk(func) if isinstance(op, AllocOp) and not op.attributes]:
         if (box := box_of(alloc)) is not None:
             compact(alloc, box)
+    for alloc in [op for op in walk(func) if isinstance(op, AllocOp)]:
+        size = alloc.result.type.nbytes
+        if isinstance(alloc.parent_op(), ForOp) and isinstance(size, int) and size > STACK_LIMIT and _is_at_once(alloc):
+            expected = f"at most {STACK_LIMIT} bytes of {name_of(alloc.result)} in each pass of a parallel loop"
+            raise ScheduleError(message(alloc.name, expected, str(size), alloc.location))
 
 
 @dataclass(frozen=True)

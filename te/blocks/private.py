@@ -10,6 +10,7 @@ from ...dialects.sizes.kernel import known, lifted
 from ...dialects.tir import AllocOp, BlockOp, BufferType, ForOp, LoadOp, StoreOp, buffer_of
 from ...dialects.tir.buffer import STACK_LIMIT
 from ...passes.tir.analysis.dependence import carried
+from ...passes.tir.compact_buffers import compacted
 from .accesses import block_of, name_of_buffer
 from .bindings import Place, joined, place_of, resolved
 from .bodies import is_whole
@@ -31,11 +32,12 @@ def check_at_once(primitive: str, loop: ForOp) -> None:
 
 
 def _make_local(primitive: str, buffer: SSAValue, loop: ForOp) -> None:
-    """Allocate a buffer in each pass of a loop."""
+    """Allocate a buffer in each pass of a loop; `tir-compact-buffers` makes it as large as what a pass uses."""
     alloc, type_ = buffer.owner, buffer_of(buffer)
     assert isinstance(alloc, AllocOp)
-    if known(type_.nbytes) > STACK_LIMIT:
-        text = f"expected at most {STACK_LIMIT} bytes of {name_of_buffer(buffer)} in each pass, got {type_.nbytes}"
+    used = compacted(alloc, loop)
+    if known(used.nbytes) > STACK_LIMIT:
+        text = f"expected at most {STACK_LIMIT} bytes of {name_of_buffer(buffer)} in each pass, got {used.nbytes}"
         refuse(primitive, text, loop)
     made = AllocOp(BufferType.of(type_.get_shape(), type_.element_type, "local"))
     made.location, made.result.name_hint = alloc.location, buffer.name_hint

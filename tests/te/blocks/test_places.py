@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from block_kernels import check_values, outline, scheduled
 from random_blocks import check
 from xdsl.dialects.builtin import ModuleOp
 
+from whence.dialects.tir import AllocOp, prim_funcs
+from whence.kernels import build_prim_func
 from whence.kernels.building import parsed_prim_func
+from whence.passes.tir import compact_buffers
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
+from whence.te.blocks.state import LoopRV
 
 
 def test_compute_inline():
@@ -170,8 +175,7 @@ def test_random_primitives_keep_the_values():
     assert sum(count for name, count in counts.items() if "refused" not in name) > 40
 
 
-def test_a_buffer_of_each_pass_is_no_larger_than_a_stack_holds():
-    text = """
+LARGE = """
 tir.prim_func @main(%X: !tir.buffer<300x300xf32>, %Z: !tir.buffer<300x300xf32>) outputs 1 {
   %Y = tir.alloc : !tir.buffer<300x300xf32>
   tir.for %i in 300 {
@@ -185,18 +189,36 @@ tir.prim_func @main(%X: !tir.buffer<300x300xf32>, %Z: !tir.buffer<300x300xf32>) 
   tir.for %i in 300 {
     tir.for %j in 300 {
       tir.block "Z" (%u : spatial 300, %v : spatial 300) at [%i, %j] {
-        %0 = tir.load %Y[299, %v] : !tir.buffer<300x300xf32> -> f32
+        %0 = tir.load %Y[ROW, %v] : !tir.buffer<300x300xf32> -> f32
         tir.store %0, %Z[%u, %v] : f32, !tir.buffer<300x300xf32>
       }
     }
   }
 }
 """
-    s = BlockSchedule(ModuleOp([parsed_prim_func(text).clone()]))
+
+
+def at_passes_of_i(row: str) -> tuple[BlockSchedule, LoopRV]:
+    s = BlockSchedule(ModuleOp([parsed_prim_func(LARGE.replace("ROW", row)).clone()]))
     s.explains = False
     loop = s.get_loops("Z")[0]
     s.compute_at("Y", loop)
+    return s, loop
+
+
+def test_a_buffer_of_each_pass_is_no_larger_than_a_stack_holds():
+    s, loop = at_passes_of_i("%v")
     before = str(s.module)
     with pytest.raises(ScheduleError, match="at most 262144 bytes of Y in each pass, got 360000"):
         s.parallel(loop)
     assert str(s.module) == before
+
+
+def test_each_pass_of_a_parallel_loop_has_the_rows_that_it_uses():
+    s, loop = at_passes_of_i("299 - %u")
+    s.parallel(loop)
+    (func,) = prim_funcs(s.module)
+    x = np.random.default_rng(0).standard_normal((300, 300)).astype(np.float32)
+    np.testing.assert_array_equal(build_prim_func(func, threads=2)(x), x[::-1])
+    compact_buffers.run(func)
+    assert [str(op.result.type) for op in func.walk() if isinstance(op, AllocOp)] == ["!tir.buffer<1x300xf32, local>"]
