@@ -10,6 +10,7 @@ from ...dialects.tir import (
     StoreOp,
     buffer_of,
 )
+from ...passes.tir.analysis.accesses import root_of
 from ...provenance.walk import walk
 
 
@@ -22,12 +23,15 @@ def block_of(op: Operation) -> BlockOp | None:
 
 
 def buffers_of(block: BlockOp, *, writes: bool) -> list[SSAValue]:
-    """The buffers that a block reads or writes, in order; what a reduction adds up in counts as written only."""
+    """The buffers that a block reads or writes, in order; what a reduction adds up in counts as written only.
+
+    Of a view it is the buffer behind it.
+    """
     stores = [op for op in walk(block) if isinstance(op, StoreOp)]
-    written = list(dict.fromkeys(op.buffer for op in stores))
+    written = list(dict.fromkeys(root_of(op.buffer) for op in stores))
     if writes:
         return written
-    loads = dict.fromkeys(op.buffer for op in walk(block) if isinstance(op, LoadOp))
+    loads = dict.fromkeys(root_of(op.buffer) for op in walk(block) if isinstance(op, LoadOp))
     return [buffer for buffer in loads if block.init is None or buffer not in written]
 
 

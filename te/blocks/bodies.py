@@ -13,6 +13,7 @@ from ...dialects.affine import linear
 from ...dialects.sizes import same_shape
 from ...dialects.sizes.kernel import lifted
 from ...dialects.tir import AllocOp, BlockOp, BufferType, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...passes.tir.analysis.accesses import root_of
 from ...passes.tir.rewriting.ops import drop
 from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
@@ -37,13 +38,13 @@ def position(op: Operation) -> int:
 
 
 def stores_of(func: PrimFuncOp, buffer: SSAValue) -> list[StoreOp]:
-    """The stores to a buffer, in order."""
-    return [op for op in walk(func) if isinstance(op, StoreOp) and op.buffer is buffer]
+    """The stores to a buffer and to views of it, in order."""
+    return [op for op in walk(func) if isinstance(op, StoreOp) and root_of(op.buffer) is buffer]
 
 
 def loads_of(func: PrimFuncOp, buffer: SSAValue) -> list[LoadOp]:
-    """The loads of a buffer, in order."""
-    return [op for op in walk(func) if isinstance(op, LoadOp) and op.buffer is buffer]
+    """The loads of a buffer and of views of it, in order."""
+    return [op for op in walk(func) if isinstance(op, LoadOp) and root_of(op.buffer) is buffer]
 
 
 def check_settled(primitive: str, block: BlockOp, buffers: Iterable[SSAValue], before: Operation) -> None:
@@ -114,10 +115,15 @@ def is_argument(buffer: SSAValue) -> bool:
 
 
 def plain_dims(block: BlockOp, op: LoadOp | StoreOp) -> list[int] | None:
-    """The variables that are the indices of an access, one each; None where indices are others, or one twice."""
-    place = Place(op.map.data.results, tuple(op.indices)).simplified()
+    """The variables that are the indices of an access, one each; None for others, one twice, and those of a view."""
+    if root_of(op.buffer) is not op.buffer:
+        return None
+    written = Place(op.map.data.results, tuple(op.indices))
+    simple = written.simplified()
     dims: list[int] = []
-    for expr in place.exprs:
+    for own, simplified in zip(written.exprs, simple.exprs, strict=True):
+        # A variable of one value is simplified to a number.
+        place, expr = (written, own) if isinstance(own, AffineDimExpr) else (simple, simplified)
         if not isinstance(expr, AffineDimExpr):
             return None
         value = place.values[expr.position]

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import affine_map, known
-from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp, buffer_of
+from ...dialects.tir import BlockOp, DeclBufferOp, ForOp, LoadOp, StoreOp, buffer_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
@@ -36,7 +36,12 @@ def buffer_at(primitive: str, block: BlockOp, index: object, *, writes: bool) ->
 
 
 def _of_kernel(primitive: str, block: BlockOp, buffer: SSAValue) -> SSAValue:
-    """Refuse a buffer of which each pass of a loop has its own."""
+    """Refuse a buffer of which each pass of a loop has its own, and one that is accessed through views."""
+    views = [use.operation for use in buffer.uses if isinstance(use.operation, DeclBufferOp)]
+    if views:
+        name, other = name_of_buffer(buffer), block_of(views[0])
+        text = f"expected accesses of {name} itself, got a view of it"
+        refuse(primitive, text, block, *([other] if other is not None else []), remedy=f"{primitive} before")
     loop = buffer.owner.parent_op() if isinstance(buffer.owner, Operation) else None
     if isinstance(loop, ForOp):
         text = (

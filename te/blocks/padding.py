@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.affine import linear
 from ...dialects.sizes import Size
@@ -163,7 +163,7 @@ def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     inner = around[around.index(loop) :]
     if (
         not covers(block)
-        or [e for e in place.exprs if not isinstance(e, AffineDimExpr)]
+        or [e for e in place.exprs if not isinstance(e, AffineDimExpr | AffineConstantExpr)]
         or len(around) != len(place.exprs)
     ):
         refuse(DECOMPOSE_PADDING, "expected a loop for each variable, got other bindings", block)
@@ -171,7 +171,8 @@ def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     check_plain(DECOMPOSE_PADDING, around)
     filled = _fill(state, block, load, store, loop, inner)
     for number, expr in enumerate(place.exprs):
-        assert isinstance(expr, AffineDimExpr)
+        if not isinstance(expr, AffineDimExpr):
+            continue  # a variable of one value
         owner = next(each for each in around if each.var is place.values[expr.position])
         low, high = spans[number]
         # Loops around the start run over all of it.

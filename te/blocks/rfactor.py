@@ -15,6 +15,7 @@ from ...dialects.sizes import Size, same
 from ...dialects.sizes.kernel import affine_map, at_least, known
 from ...dialects.tir import BlockOp, BufferType, ForOp, LoadOp, StoreOp, buffer_of
 from ...dialects.tir.block import InitOp
+from ...passes.tir.analysis.accesses import root_of
 from ...passes.tir.analysis.dependence import accumulation
 from ...passes.tir.rewriting.ops import drop
 from ...provenance.builder import LocatedBuilder
@@ -115,8 +116,8 @@ def _reduction(loop: ForOp) -> _Reduction:
         refuse(NAME, "expected a reduction of elements, got one of vectors", block)
     if starts[0].buffer is not store.buffer or not is_whole(block, store):
         refuse(NAME, f"expected a reduction into all of {name_of_buffer(store.buffer)}, got another", block)
-    reads = [op for op in walk(block) if isinstance(op, LoadOp) and op.buffer is store.buffer and op is not load]
-    if reads:
+    reads = [op for op in walk(block) if isinstance(op, LoadOp) and root_of(op.buffer) is store.buffer]
+    if reads != [load]:
         refuse(NAME, f"expected one read of {name_of_buffer(store.buffer)}, got several", block)
     neutral = _NEUTRAL.get(type(combined))
     if neutral is not None and _number(starts[0].value) != neutral:

@@ -22,6 +22,7 @@ from whence.kernels.building import parsed_prim_func
 from whence.support.errors import InternalError, WhenceError
 from whence.te.blocks.schedule import BlockSchedule
 from whence.te.blocks.state import LoopRV
+from whence.te.blocks.tensorize import is_registered, register
 
 Shape: TypeAlias = tuple[int, ...]
 Read: TypeAlias = tuple[str, Shape, list[str], str]
@@ -57,7 +58,7 @@ class Maker:
         return f"tir.prim_func @main({head}) outputs 1 {{\n{body}\n}}\n"
 
     def _shape(self) -> Shape:
-        return tuple(self.random.choice((2, 3, 4, 6, 8)) for _ in range(self.random.choice((1, 2, 2))))
+        return tuple(self.random.choice((1, 2, 3, 4, 6, 8)) for _ in range(self.random.choice((1, 2, 2))))
 
     def _value(self) -> str:
         self.count += 1
@@ -241,6 +242,48 @@ def _sampled_tile(s: BlockSchedule, r: Random) -> object:
     return s.split(loop, s.sample_perfect_tile(loop, r.choice((2, 3)), r.choice((-1, 2, 4))))
 
 
+_EXTENTS = (2, 3, 4, 6, 8)
+_COMPUTED = {
+    "copied": "",
+    "raised": "%y = arith.addf %x, %two : f32",
+    "clamped": "%y = arith.maximumf %x, %two : f32",
+    "summed": "%s = tir.load %T[0] : !tir.buffer<1xf32> -> f32\n%x = LOAD\n%y = arith.addf %s, %x : f32",
+}
+"""What intrinsics compute of the elements of a row."""
+
+
+def _intrinsic(kind: str, extent: int) -> str:
+    """The name of an intrinsic, which is registered if it is not: a row from the last to the first."""
+    name = f"random.{kind}.{extent}"
+    if not is_registered(name):
+        is_sum = kind == "summed"
+        target = _buffer((1,) if is_sum else (extent,))
+        kernels: list[str] = []
+        for point in ("%i", f"%i * -1 + {extent - 1}"):
+            load = f"tir.load %S[{point}] : {_buffer((extent,))} -> f32"
+            body = _COMPUTED[kind].replace("LOAD", load) if is_sum else f"%x = {load}\n{_COMPUTED[kind]}"
+            store = f"tir.store %{'x' if kind == 'copied' else 'y'}, %T[{'0' if is_sum else point}] : f32, {target}"
+            head = f"tir.prim_func @main(%S: {_buffer((extent,))}, %T: {target}) outputs 1"
+            two = "%two = arith.constant 2.0 : f32"
+            kernels.append(f"{head} {{\n{two}\ntir.for %i in {extent} {{\n{body}\n{store}\n}}\n}}\n")
+        desc, impl = (parsed_prim_func(text) for text in kernels)
+        register(name, desc, impl)
+    return name
+
+
+def _tensorize(s: BlockSchedule, r: Random) -> object:
+    loop = _any_loop(s, r)
+    op = s.state.loop("tensorize", loop)
+    extent = next((number for number in _EXTENTS if number == op.trip_count), None) or r.choice(_EXTENTS)
+    refused: list[str] = []
+    for kind in r.sample(sorted(_COMPUTED), len(_COMPUTED)):
+        try:
+            return s.tensorize(loop, _intrinsic(kind, extent))
+        except WhenceError as error:
+            refused.append(str(error))
+    raise WhenceError("; ".join(refused))
+
+
 PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "split": _split,
     "fuse": _fuse,
@@ -267,6 +310,7 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "transform_block_layout": _block_layout,
     "pad_einsum": _pad,
     "decompose_padding": lambda s, r: s.decompose_padding(r.choice(_blocks(s)), _any_loop(s, r)),
+    "tensorize": _tensorize,
     "blockize": lambda s, r: s.blockize(_any_loop(s, r)),
     "decompose_reduction": lambda s, r: s.decompose_reduction(r.choice(_blocks(s)), _any_loop(s, r)),
 }

@@ -12,7 +12,7 @@ from block_kernels import MM, check_values, outline, scheduled
 
 import whence
 from whence import tir
-from whence.dialects.tir import BlockOp, DeclBufferOp
+from whence.dialects.tir import BlockOp, DeclBufferOp, prim_funcs
 from whence.kernels.building import parsed_prim_func
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
@@ -211,6 +211,67 @@ def test_an_intrinsic_computes_a_loop(dot: tir.TensorIntrin):
     assert [op.name for op in func.walk() if str(op.location) == "loc(unknown)"] == []
     assert len(views) == 3
     assert str(s.snapshot().module) == text
+
+
+@pytest.mark.parametrize("extent", [1, 3])
+def test_a_variable_of_one_value_is_an_index_like_others(extent: int):
+    source = f"!tir.buffer<{extent}x6xf32>"
+    text = f"""
+tir.prim_func @main(%X: {source}, %Z: !tir.buffer<{extent}x8xf32>) outputs 1 {{
+  %Y = tir.alloc : !tir.buffer<{extent}x8xf32>
+  tir.for %n in {extent} {{
+    tir.for %i in 8 {{
+      tir.block "Y" (%vn : spatial {extent}, %vi : spatial 8) at [%n, %i] {{
+        %0 = tir.load %X[%vn, %vi - 1] if [%vi - 1, %vi * -1 + 6] >= 0 else 2.0 : f32 : {source} -> f32
+        tir.store %0, %Y[%vn, %vi] : f32, !tir.buffer<{extent}x8xf32>
+      }}
+    }}
+  }}
+  tir.for %n in {extent} {{
+    tir.for %i in 8 {{
+      tir.block "Z" (%vn : spatial {extent}, %vi : spatial 8) at [%n, %i] {{
+        %0 = tir.load %Y[%vn, %vi] : !tir.buffer<{extent}x8xf32> -> f32
+        %1 = arith.addf %0, %0 : f32
+        tir.store %1, %Z[%vn, %vi] : f32, !tir.buffer<{extent}x8xf32>
+      }}
+    }}
+  }}
+}}
+"""
+    calls: list[Callable[[BlockSchedule], object]] = [
+        lambda s: s.compute_inline("Y"),
+        lambda s: s.reverse_compute_inline("Z"),
+        lambda s: s.compute_at("Y", s.get_loops("Z")[0]),
+        lambda s: s.reverse_compute_at("Z", s.get_loops("Y")[1]),
+        lambda s: s.decompose_padding("Y", s.get_loops("Y")[0]),
+        lambda s: s.cache_write("Z", 0, "local"),
+    ]
+    x = np.random.default_rng(0).integers(-4, 5, (extent, 6)).astype(np.float32)
+    for call in calls:
+        s = BlockSchedule(tir.PrimFunc.of(parsed_prim_func(text)).module)
+        call(s)
+        made = whence.build_prim_func(next(iter(prim_funcs(s.module))))(x)
+        np.testing.assert_array_equal(made, 2 * np.pad(x, ((0, 0), (1, 1)), constant_values=2))
+
+
+def test_what_an_intrinsic_accesses_by_views_is_the_buffer_behind(dot: tir.TensorIntrin):
+    s, loop = started()
+    s.tensorize(loop, "test.dot")
+    before = str(s.module)
+    (consumer,) = s.get_consumers("C_update_o")
+    assert s.state.block("test", consumer).label.data == "E"
+    calls: list[Callable[[], object]] = [
+        lambda: s.cache_write("C_update_o", 0, "local"),
+        lambda: s.cache_read("E", 0, "local"),
+        lambda: s.transform_layout("C_update_o", ("write", 0), lambda i, j: (j, i)),
+    ]
+    for call in calls:
+        with pytest.raises(ScheduleError, match="expected accesses of C itself, got a view of it"):
+            call()
+    with pytest.raises(ScheduleError, match="expected C to have one writer, got 2"):
+        s.reverse_compute_at("E", s.get_loops("C_update_o")[0])
+    assert str(s.module) == before
+    check_values("MM", s)
 
 
 def test_an_intrinsic_of_something_else_is_refused(dot: tir.TensorIntrin):
