@@ -88,13 +88,15 @@ class State:
         self.ops: dict[Handle, Operation] = {}
         self.gone: dict[Handle, str] = {}
         """The primitive by which a handle lost its op."""
+        self.heirs: dict[Handle, list[Handle]] = {}
+        """What the primitive gave, of a handle that is gone."""
         for func in prim_funcs(module):
             _hoist_constants(func)
 
     def copy(self) -> State:
         """Return a copy of the kernels, of which the handles are handles, too."""
         made = State.__new__(State)
-        made.module, made.gone = self.module.clone(), dict(self.gone)
+        made.module, made.gone, made.heirs = self.module.clone(), dict(self.gone), dict(self.heirs)
         copies = dict(zip(walk(self.module), walk(made.module), strict=True))
         made.ops = {handle: copies[op] for handle, op in self.ops.items()}
         return made
@@ -136,10 +138,25 @@ class State:
         if isinstance(handle, LoopRV) and handle.place:
             raise ScheduleError(f"{primitive}: expected a loop of the schedule, got the place '{handle.place}'")
         if (by := self.gone.get(handle)) is not None:
-            raise ScheduleError(f"{primitive}: expected a {kind} that is there, got one that {by} did away with")
+            places = ", ".join(self._places(handle))
+            instead = f"\n  in its place: {places}" if places else ""
+            text = f"expected a {kind} that is there, got one that {by} did away with{instead}"
+            raise ScheduleError(f"{primitive}: {text}")
         if (op := self.ops.get(handle)) is None:
             raise ScheduleError(f"{primitive}: expected a {kind} of this schedule, got one of another")
         return op
+
+    def inherit(self, handles: list[Handle]) -> None:
+        """Let handles stand for those of their kind that are gone since the last time."""
+        for handle in self.gone.keys() - self.heirs.keys():
+            self.heirs[handle] = [each for each in handles if each.kind == handle.kind]
+
+    def _places(self, handle: Handle) -> list[str]:
+        """Return how to get the loops that are there in place of a handle."""
+        loop = self.ops.get(handle)
+        if isinstance(loop, ForOp) and (inside := blocks_in(loop)):
+            return [f's.get_loops("{inside[0].label.data}")[{len(loops_of(loop))}]']
+        return [place for heir in self.heirs.get(handle, ()) for place in self._places(heir)]
 
     def named(self, primitive: str, name: str, function: str | None) -> BlockOp | PrimFuncOp:
         """The one block of a name, or the kernel for "root". Raises ScheduleError for none, or several."""

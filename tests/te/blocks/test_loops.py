@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -47,6 +48,18 @@ def test_an_even_split_has_none():
     check_values("MM", s)
 
 
+def test_an_error_about_a_loop_that_is_gone_says_what_is_in_its_place():
+    s = scheduled("MM")
+    i, j, _ = s.get_loops("C")
+    outer, inner = s.split(i, [None, 2])
+    s.reorder(inner, outer)
+    s.fuse(outer, j)
+    text = 'in its place: s.get_loops("C")[1], s.get_loops("C")[0]'
+    with pytest.raises(ScheduleError, match=re.escape(text)):
+        s.unroll(i)
+    check_values("MM", s)
+
+
 def test_fused_loops_are_taken_apart_by_quotient_and_rest():
     s = scheduled("MM")
     i, j, _ = s.get_loops("C")
@@ -54,7 +67,7 @@ def test_fused_loops_are_taken_apart_by_quotient_and_rest():
     assert loops(s, "C") == ["i_j_fused in 32", "k in 6"]
     assert "at [%i_j_fused floordiv 4, %i_j_fused mod 4, %k]" in block_line(s, "C")
     check_values("MM", s)
-    with pytest.raises(ScheduleError, match="got one that fuse did away with"):
+    with pytest.raises(ScheduleError, match=r"that fuse did away with\n  in its place: .*C.*0.$"):
         s.parallel(i)
     s.parallel(s.get_loops("C")[0])
     check_values("MM", s)
