@@ -36,7 +36,10 @@ add_names(
     {name: f"whence.driver.hybrid_module:{name}" for name in ("HybridModule", "build")},
 )
 add_names("whence.tir", {"Schedule": "whence.ir.block_schedule:Schedule"})
-add_names("whence.tir.schedule", {"Schedule": "whence.ir.block_schedule:Schedule"})
+add_names(
+    "whence.tir.schedule",
+    {"Schedule": "whence.ir.block_schedule:Schedule", "testing": "whence.ir.schedule_testing"},
+)
 add_names(
     "whence.tir.transform",
     {name: f"whence.ir.kernel_passes:{name}" for name in ("Apply", "PrimFuncPass", "prim_func_pass")},

@@ -149,12 +149,6 @@ class Scheduling:
             return False
         return True
 
-    def get(self, handle: Handle | int) -> Operation | int:
-        """Return the op of a block or loop, or the number that a choice is decided to be, which fixes its knob."""
-        if isinstance(handle, int):
-            return int(handle)
-        return self.state.scope("get", handle) if isinstance(handle, BlockRV) else self.state.loop("get", handle)
-
     def enter_postproc(self) -> None:
         """Note that what follows is no part of a space of schedules."""
         self.record.add("enter_postproc", [], {}, [], [], self.sequence.location)
@@ -188,7 +182,9 @@ class Scheduling:
             if self.explains:
                 add_remedy(error, self.state.copy(), name, inputs, attrs, self._try)
             raise
-        return self._note(name, inputs, attrs, found, location)
+        handles = self._note(name, inputs, attrs, found, location)
+        self.state.inherit(handles)
+        return handles
 
     def _try(self, state: State, call: Call) -> None:
         """Carry out a primitive on a copy of the kernels."""

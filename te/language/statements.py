@@ -360,6 +360,7 @@ class For(Stmt):
         self.kind = KINDS.index(kind) if isinstance(kind, str) and kind in KINDS else kind
         if self.kind not in range(len(KINDS)):
             fail(f"tir.For: expected a kind among {', '.join(KINDS)}, got {self.kind!r}")
+        self.kind = ForKind(self.kind)
 
 
 @dataclass(eq=False)

@@ -136,9 +136,10 @@ def place(source: str) -> None:
                         known[alias.asname or alias.name] = _named(_module(home), alias.name)
             case _:
                 pass
-    for module in known.values():
-        if isinstance(module, ModuleType) and callable(reader := vars(module).get("prim_func")):
-            vars(module)["prim_func"] = _lenient(reader)
+    for module in {id(module): module for module in (*known.values(), _module("tvm.script"))}.values():
+        for name in ("prim_func", "ir_module"):
+            if isinstance(module, ModuleType) and callable(reader := getattr(module, name, None)):
+                vars(module)[name] = _lenient(reader)
     for chain in _loaded(tree):
         value = known.get(chain[0])
         for name in chain[1:]:
@@ -155,7 +156,8 @@ def _loaded(tree: ast.Module) -> Iterator[list[str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             defaults = [default for default in node.args.kw_defaults if default is not None]
             annotations = [arg.annotation for arg in node.args.args if arg.annotation is not None]
-            waiting += [*node.decorator_list, *node.args.defaults, *defaults, *annotations]
+            result = [node.returns] if node.returns is not None else []
+            waiting += [*node.decorator_list, *node.args.defaults, *defaults, *annotations, *result]
             continue
         if isinstance(node, ast.Attribute) and (chain := _chain(node)):
             yield chain

@@ -11,6 +11,8 @@ ELSEWHERE = {
     "tvm.ir.transform": "tvm.transform",
     **{f"tvm.ir.{name}": "tvm.ir" for name in ("container", "expr", "function", "type", "type_relation")},
     **{f"tvm.tir.{name}": "tvm.tir" for name in ("buffer", "expr", "stmt")},
+    **{f"tvm.tir.schedule.{name}": "tvm.tir.schedule" for name in ("schedule", "trace")},
+    "tvm.tir.schedule.testing": "tvm.ir.schedule_testing",
 }
 """Modules of TVM's whose names ours of another one has."""
 

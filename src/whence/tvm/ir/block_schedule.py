@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Self
 
 from whence.dialects.schedule import SequenceOp
+from whence.dialects.tir import BlockOp, ForOp
+from whence.provenance.walk import walk
 from whence.relay.module import IRModule
 from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
+from whence.te.blocks.state import ROOT, BlockRV, Handle, function_of
+from whence.te.language.blocks import Block, in_order
+from whence.te.language.statements import For
 from whence.tir.function import PrimFunc
 
 DETAILS = ("detail", "fast", "none")
@@ -45,6 +50,22 @@ class Schedule(BlockSchedule):
     def mod(self) -> IRModule:
         """The kernels as they are now, as a module; those that primitives changed have the note `tir.is_scheduled`."""
         return self._given.holding(self.module.clone())
+
+    def get(self, handle: Handle | int) -> Block | For | int:
+        """Return the statement of a block or loop as it is now, or the number that a choice is decided to be.
+
+        That of a kernel's root is a block without variables. Raises ScheduleError for a handle whose loop or block is
+        gone.
+        """
+        if isinstance(handle, int):
+            return int(handle)
+        op = self.state.scope("get", handle) if isinstance(handle, BlockRV) else self.state.loop("get", handle)
+        func = function_of(op)
+        body = PrimFunc.of(func).body
+        if op is func:
+            return Block([], None, None, ROOT, body)
+        number = [one for one in walk(func) if isinstance(one, ForOp | BlockOp)].index(op)
+        return [stmt for stmt in in_order(body) if isinstance(stmt, For | Block)][number]
 
     def show(self, version: str = "0.27") -> None:
         """Print the kernels as TVMScript."""

@@ -8,6 +8,7 @@ from whence.support.errors import ScheduleError as ScheduleError
 from whence.support.rooms import homes_in, name_in
 from whence.te.blocks.state import BlockRV as BlockRV
 from whence.te.blocks.state import LoopRV as LoopRV
+from whence.te.blocks.trace import Trace as Trace
 from whence.te.schedule.choices import Choice
 
 SBlockRV = BlockRV

@@ -32,8 +32,10 @@ _PARTS = (IterVar, BufferRegion, MatchBufferRegion)
 COMPARED = (te.Expr, IterMark, Stmt, *_PARTS, Buffer, PrimFunc, StringImm, np.ndarray, list, tuple, dict)
 """The classes of what has a structure here."""
 
-_BLOCK = ("iter_vars", "alloc_buffers", "match_buffers", "reads", "writes", "init", "body", "name_hint", "annotations")
+_BLOCK = ("iter_vars", "alloc_buffers", "match_buffers", "reads", "writes", "init", "body", "annotations")
 """The parts of a block, what it defines first."""
+_REGIONS = ("reads", "writes")
+"""The parts of a block that are None where they follow from its statements: they are compared where both have them."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,8 @@ class _Comparison:
         defined = {id(variable) for variable in left.defines}
         pairs: list[_Pair] = []
         for (name, x), (_, y) in zip(left.parts, right.parts, strict=True):
+            if name in _REGIONS and left.kind is Block and (x is None or y is None):
+                continue
             is_definition = id(x) in defined or name in ("params", "axis", "alloc_buffers")
             pairs.append((x, y, ours.attr(name), theirs.attr(name), is_definition))
         return pairs
@@ -288,7 +292,8 @@ def _hashed(value: Any) -> tuple[Hashable, list[Any], tuple[Any, ...]]:
         return (array.dtype.str, array.shape, array.tobytes()), [], ()
     if isinstance(value, COMPARED):
         node = _node(value)
-        return node.kind, [part for _, part in node.parts], node.defines
+        parts = [part for name, part in node.parts if node.kind is not Block or name not in _REGIONS]
+        return node.kind, parts, node.defines
     return cast("Hashable", value), [], ()
 
 
