@@ -15,6 +15,7 @@ from ...provenance.span import layer_location
 
 _LANGUAGE = __name__.rpartition(".")[0]
 _current: ContextVar[LocationAttr | None] = ContextVar("te_location", default=None)
+_passed_over = {"contextlib"}
 
 
 @contextmanager
@@ -58,5 +59,10 @@ def here(name: str, module: str = __name__) -> LocationAttr:
     return layer_location(name, _file_name(frame.f_code.co_filename), frame.f_lineno)
 
 
+def passed_over(module: str) -> None:
+    """Let `here` pass over the frames of a module, which makes operations for others."""
+    _passed_over.add(module)
+
+
 def _makes_operations(name: str, module: str) -> bool:
-    return name == module or name.rpartition(".")[0] == _LANGUAGE
+    return name == module or name in _passed_over or name.rpartition(".")[0] == _LANGUAGE

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +40,12 @@ def test_an_intrinsic_is_an_operator():
     assert (op.name, op.num_inputs, op.get_attr("TCallEffectKind")) == ("tir.asinh", 1, tir.CallEffectKind.Pure)
     assert [ir.Op.get(f"tir.{name}").num_inputs for name in ("fma", "pow", "if_then_else")] == [3, 2, 3]
     np.testing.assert_allclose(computed(lambda a: tir.call_intrin(a.dtype, op, a)), np.arcsinh(X), rtol=1e-6)
+
+
+def test_relays_look_up_has_it_too():
+    """In a process that has not used te before."""
+    code = "from whence import relay; print(relay.op.get('tir.exp').num_inputs)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
 
 
 def test_a_rule_is_an_attribute_of_its_operator(own: ir.Op):

@@ -112,6 +112,18 @@ def test_offsets_that_data_says():
     np.testing.assert_array_equal(fenced(te.create_schedule(c.op), [a, at, c], x, places), wanted)
 
 
+def test_statements_of_an_ir_builder_are_where_they_were_written():
+    c = tir.decl_buffer((4, 4), name="c")
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, 4, "i") as i:
+        ib.emit(tir.call_extern("int32", "memset", c.access_ptr("w", offset=i * 4), 0, 16))
+        ib.buffer_ptr(c)[i, 0] = 1.0
+    lines = {op.name: str(op.location) for op in tir.PrimFunc([c], ib.get()).op.walk()}
+    first = int(lines["tir.for"].split(":")[1])
+    assert all('"test_pointers.py"' in place for place in lines.values())
+    assert [int(lines[name].split(":")[1]) - first for name in ("tir.call_extern", "tir.store")] == [1, 2]
+
+
 def test_one_call_with_an_offset():
     a = te.placeholder((4, 8), name="a")
     c = te.extern(

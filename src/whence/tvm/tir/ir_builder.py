@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from whence.support.dtypes import fail
 from whence.te.language.expr import Expr, ExprLike, Extent, Var, convert
+from whence.te.language.locations import passed_over
 from whence.te.language.math import likely
 from whence.te.language.statements import (
     Allocate,
@@ -31,6 +32,8 @@ from whence.te.language.statements import (
     While,
 )
 from whence.te.schedule.intrin import Tile
+
+passed_over(__name__)
 
 
 class BufferVar:

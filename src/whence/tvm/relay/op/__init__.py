@@ -16,6 +16,7 @@ from whence.syntax.relay.op_attrs import (
     COMPUTE,
     CONVERT_LAYOUT,
     FAKE_QUANTIZATION,
+    INTRINSIC,
     LEGALIZE,
     MIXED_PRECISION,
     OPTIONAL_FAKE_QUANTIZATION,
@@ -25,7 +26,9 @@ from whence.syntax.relay.op_attrs import (
 
 
 def get(name: str) -> Op:
-    """The operator as an expression; raises FrontendError for an unknown name."""
+    """The operator, or the intrinsic (`tir.exp`), as an expression; raises FrontendError for an unknown name."""
+    if name.startswith(INTRINSIC):
+        import_module("whence.te.language.intrinsics")
     return declared(name) or Op.get(name)
 
 
