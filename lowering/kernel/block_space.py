@@ -5,7 +5,7 @@ A nest of a block gets, as far as the exact dependences of its iterations allow 
     for parallel o { for r.0 { for v.0 { for k { for unrolled r.1 { for unrolled v.1 { for vectorized v.2 { block
 
 `v` is the loop along which elements lie side by side, `r` another one over data around a reduction, and `k` is what is
-left. A reduction starts in a nest of its own. A candidate is the record with other decisions.
+left. A reduction starts before `k`, in the tile. A candidate is the record with other decisions.
 """
 
 from __future__ import annotations
@@ -95,16 +95,15 @@ def block_space(func: PrimFuncOp, machine: Machine) -> BlockSpace:
     default = by_strategies(func, machine)
     schedule, knobs, formulas = BlockSchedule(ModuleOp([func.clone()])), list[Knob](), list[tuple[Formula, Names]]()
     for label in _labels(schedule):
-        for name in _started(schedule, label):
-            rule = _Rule(schedule.snapshot(), name, machine)
-            try:
-                rule.apply()
-            except ScheduleError:
-                # The nest stays as it is: the schedule that the rule began is dropped.
-                continue
-            schedule = rule.schedule
-            knobs += rule.knobs
-            formulas.append((rule.formula(), Names({each: each for each in (RULES, *(knob.name for knob in knobs))})))
+        rule = _Rule(schedule.snapshot(), label, machine)
+        try:
+            rule.apply()
+        except ScheduleError:
+            # The nest stays as it is: the schedule that the rule began is dropped.
+            continue
+        schedule = rule.schedule
+        knobs += rule.knobs
+        formulas.append((rule.formula(), Names({each: each for each in (RULES, *(knob.name for knob in knobs))})))
     if not formulas:
         return BlockSpace(default, schedule, Space(()))
     rules = Knob(RULES, (0, 1), 0, lambda at: True, Names({RULES: RULES}))
@@ -128,20 +127,6 @@ def _labels(schedule: BlockSchedule) -> list[str]:
     labels = [op.label.data for op in blocks]
     inner = [op for op in blocks if not any(isinstance(below, BlockOp) for below in walk(op) if below is not op)]
     return [op.label.data for op in inner if labels.count(op.label.data) == 1]
-
-
-def _started(schedule: BlockSchedule, label: str) -> list[str]:
-    """The names of the blocks that a block becomes: a reduction, and its start in front of its nest."""
-    handle = schedule.get_sblock(label)
-    block = schedule.state.block("space", handle)
-    if block.init is None or not (loops := _perfect(block)):
-        return [label]
-    at = len(loops_of(block)) - len(loops)
-    try:
-        start = schedule.decompose_reduction(handle, schedule.get_loops(handle)[at])
-    except ScheduleError:
-        return [label]
-    return [schedule.state.block("space", start).label.data, schedule.state.block("space", handle).label.data]
 
 
 def _perfect(block: BlockOp) -> list[ForOp]:
