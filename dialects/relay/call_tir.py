@@ -306,7 +306,6 @@ def _size_values(sig: Signature, kernel: PrimFuncOp) -> list[Size]:
 
 def _told_sizes(sig: Signature, kernel: PrimFuncOp) -> tuple[dict[str, Size], Sequence[tuple[int, Size, Size]]]:
     """The sizes of a kernel that extents of the operands tell, by name; and operands' numbers, extents and sizes."""
-    values: dict[str, Size] = {}
     extents: list[tuple[int, Size, Size]] = []
     for index, (type_, argument) in enumerate(zip(sig.types, kernel.block.args, strict=False)):
         buffer = cast("BufferType", argument.type)
@@ -314,10 +313,27 @@ def _told_sizes(sig: Signature, kernel: PrimFuncOp) -> tuple[dict[str, Size], Se
         if buffer.element_type != type_.element_type or len(wanted) != len(actual):
             _refuse(sig, kernel, f"operand {index} of {_spelled(buffer)}", str(type_))
         extents += [(index, *pair) for pair in zip(wanted, actual, strict=True)]
+    return sizes_told(kernel, sig.types), extents
+
+
+def sizes_told(kernel: PrimFuncOp, types: Sequence[Tensor]) -> dict[str, Size]:
+    """The sizes of a kernel, by name, that types of its first arguments tell: of the operands, or of results, too."""
+    values: dict[str, Size] = {}
+    buffers = [cast("BufferType", argument.type) for argument in kernel.block.args]
+    shapes = [(buffer.get_shape(), extents_of(type_)) for buffer, type_ in zip(buffers, types, strict=False)]
+    pairs = [pair for wanted, actual in shapes for pair in zip(wanted, actual, strict=False)]
     for _ in kernel.size_names:
-        for _, wanted, actual in extents:
+        for wanted, actual in pairs:
             _solve(substitute(wanted, values), actual, values)
-    return values, extents
+    return values
+
+
+def sizes_of_results(kernel: PrimFuncOp, operands: Sequence[Tensor], results: Sequence[Tensor]) -> list[Size] | None:
+    """The sizes of a kernel, in order, that no operand tells, as the results behind them do; None if these do not."""
+    told = sizes_told(kernel, operands)
+    names = [str(kernel_size(number)) for number in range(len(kernel.size_names))]
+    values = sizes_told(kernel, [*operands, *results])
+    return [values[name] for name in names if name not in told] if values.keys() >= set(names) else None
 
 
 def _solve(wanted: Size, actual: Size, values: dict[str, Size]) -> None:

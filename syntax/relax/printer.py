@@ -16,6 +16,8 @@ from typing import Any, TypeAlias, cast
 
 from xdsl.ir import Attribute
 
+from ...dialects.relay.call_tir import HoldsKernel, sizes_of_results
+from ...dialects.relay.signature import Tensor
 from ...dialects.relay.types import fields_of
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
@@ -113,7 +115,7 @@ def module_text(
     symbols: dict[str, None] = {}
     parts = [_indented([line for line in text.splitlines() if not line.startswith("# from ")]) for text in kernels]
     for name, function in program.functions.items():
-        printer = _FunctionPrinter(functions, constants, spelling, own)
+        printer = _FunctionPrinter(functions, program.kernels, constants, spelling, own)
         parts.append(_indented(printer.definition(functions[name], function)))
         symbols.update(dict.fromkeys(printer.symbols))
     parts = [*(_indented(text) for text in own.texts), *parts]
@@ -154,11 +156,17 @@ class _FunctionPrinter:
     """The text of one function, and of the functions inside of it."""
 
     def __init__(
-        self, functions: Mapping[str, str], constants: ConstantTable, spelling: Spelling, own: _OwnKernels
+        self,
+        functions: Mapping[str, str],
+        kernels: Mapping[str, HoldsKernel],
+        constants: ConstantTable,
+        spelling: Spelling,
+        own: _OwnKernels,
     ) -> None:
         self.symbols: dict[str, None] = {}
         self._own_kernels = own
         self._functions = functions
+        self._kernels = kernels
         self._constants = constants
         self._spelling = spelling
         self._names = _Names({*_OWN_WORDS, *functions.values()})
@@ -378,9 +386,18 @@ class _FunctionPrinter:
         indices = call.attrs.get("inplace_indices") or ()
         inplace = f", inplace_indices={list(indices)}" if indices else ""
         word = "call_tir_inplace" if indices else "call_tir"
-        given = Shape(call.attrs.get("tir_vars") or ())
-        sizes = f", tir_vars={self._spelling.value('tir_vars', given)}" if given else ""
-        return f"R.{word}(cls.{name}, {args}{inplace}, {self._spelling.out_type}={result}{sizes})"
+        return f"R.{word}(cls.{name}, {args}{inplace}, {self._spelling.out_type}={result}{self._sizes(call)})"
+
+    def _sizes(self, call: Call) -> str:
+        """Return the sizes of a kernel that are given to its call, where the types of results do not tell them."""
+        if not (given := call.attrs.get("tir_vars")):
+            return ""
+        operands = [cast("Tensor", tensor.inferred) for tensor in _tensors(call)]
+        results = cast("Sequence[Tensor]", fields_of(call.inferred) or (call.inferred,))
+        told = sizes_of_results(self._kernels[str(call.attrs["callee"])].op, operands, results)
+        if told is not None and not call.attrs.get("inplace_indices"):
+            return ""
+        return f", tir_vars={self._spelling.value('tir_vars', Shape(given))}"
 
     def packed_call(self, call: Call) -> Walk:
         """Return the call of a registered function."""

@@ -220,16 +220,41 @@ class Module:
 """
 
 
-@pytest.mark.parametrize("sizes", ["R.shape([3])", "(3,)", "[n, 3]", "R.shape([n, 3])"])
-def test_sizes_of_a_kernel_that_no_argument_tells_are_given(sizes: str):
-    module = whence.script.from_source(FILL.replace("R.shape([3])", sizes))
+@pytest.mark.parametrize("sizes", ["", "R.shape([3])", "(3,)", "[n, 3]", "R.shape([n, 3])"])
+@pytest.mark.parametrize("by_parameter", [False, True])
+def test_sizes_of_a_kernel_that_no_argument_tells_are_those_of_results_or_given(sizes: str, by_parameter: bool):
+    text = FILL.replace(", tir_vars=R.shape([3])", f", tir_vars={sizes}" if sizes else "")
+    if by_parameter:
+        # All sizes of a kernel are given in its order, parameters first.
+        text = text.replace("[n, 3]", "[3, n]")
+        text = text.replace("b: T.handle)", "b: T.handle, k: T.int64)").replace("        k = T.int64()\n", "")
+    module = whence.script.from_source(text)
     x = np.arange(5, dtype=np.float32)
     for version in ("0.27", "0.19"):
         text = module.script(version)
-        assert ", tir_vars=R.shape([" in text
+        assert "tir_vars" not in text
         back = whence.script.from_source(text)
         assert back.script(version) == text
         np.testing.assert_array_equal(run(back, [x])[0], np.repeat(x[:, None], 3, axis=1))
+
+
+def test_sizes_that_neither_arguments_nor_results_tell_are_given():
+    text = FILL.replace("        k = T.int64()\n", "        k = T.int64()\n        h = T.int64()\n")
+    text = text.replace("(m, k)", "(m, k + h)", 1)
+    more = "B[i, j] = A[i]\n        for i, j in T.grid(m, h):\n            B[i, j + k] = -A[i]"
+    text = text.replace("B[i, j] = A[i]", more)
+    module = whence.script.from_source(text.replace("R.shape([3])", "R.shape([1, 2])"))
+    x = np.arange(5, dtype=np.float32)
+    wanted = np.stack([x, -x, -x], axis=1)
+    np.testing.assert_array_equal(run(module, [x])[0], wanted)
+    for version in ("0.27", "0.19"):
+        text = module.script(version)
+        assert ", tir_vars=R.shape([1, 2])" in text
+        back = whence.script.from_source(text)
+        assert back.script(version) == text
+        np.testing.assert_array_equal(run(back, [x])[0], wanted)
+    with pytest.raises(TextError, match="expected operands with extents that tell k, h for kernel 'fill'"):
+        whence.script.from_source(text.replace(", tir_vars=R.shape([1, 2])", ""))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from whence.dialects.element_types import dtype_name
-from whence.dialects.relay.signature import as_tensor
+from whence.dialects.relay.call_tir import sizes_of_results
+from whence.dialects.relay.signature import Tensor, as_tensor
 from whence.dialects.sizes import Size, SizeExpr
 from whence.dialects.sizes.types import extents_of
 from whence.relay.builders import TupleWrapper
@@ -40,7 +41,12 @@ def _kernel_call(reader: Values, node: ast.Call, values: Mapping[str, Any]) -> E
         attrs["inplace_indices"] = [indices] if isinstance(indices, int) else list(indices)
     if (sizes := values.get("tir_vars")) is not None:
         attrs["tir_vars"] = _sizes(reader, node, sizes)
-    call = Call(Op("call_tir"), [Tuple(fields)], attrs, stated=_stated(reader, node, values, "call_tir"))
+    stated = _stated(reader, node, values, "call_tir")
+    if "tir_vars" not in attrs and "inplace_indices" not in attrs:
+        types = [cast("Tensor", type_) for type_ in stated if isinstance(type_, TensorType)]
+        operands = [cast("Tensor", field.inferred) for field in fields if isinstance(field.inferred, TensorType)]
+        attrs["tir_vars"] = sizes_of_results(reader.program.kernels[kernel.name_hint].op, operands, types) or []
+    call = Call(Op("call_tir"), [Tuple(fields)], attrs, stated=stated)
     reader.locate(call, node)
     reader.typed(node, call)
     return call

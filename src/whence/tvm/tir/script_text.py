@@ -176,8 +176,9 @@ class Printer:
         self.line(f"# from tvm.script import {module} as T")
         self.line(decorator)
         handles: list[str] = []
-        heads = [f"{each}: {self.declared(buffer)}" for each, buffer in zip(names, buffers, strict=True)]
-        if not plain:
+        if plain:
+            heads = [f"{each}: {self.declared(buffer)}" for each, buffer in zip(names, buffers, strict=True)]
+        else:
             handles = [self.fresh(f"{each}_handle") for each in names]
             self.numbers = {size: (self.fresh(size), "int64") for size in parameters}
             heads = [f"{each}: T.handle" for each in handles]
