@@ -286,7 +286,9 @@ class IRModule:
         if has_functions and version != "0.14":
             from whence.relay.own_kernels import kernel_text
 
-            return module_text(self.typed(), kernels, spelling, show_meta, partial(kernel_text, version=own))
+            program = self.typed()
+            program.kernels = self.kernels
+            return module_text(program, kernels, spelling, show_meta, partial(kernel_text, version=own))
         if len(kernels) > 1:
             from whence.tir.script_text import class_text
 
