@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, cast
 
-from xdsl.dialects.builtin import IntegerAttr, LocationAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, LocationAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, traits_def, var_operand_def, var_result_def
 from xdsl.parser import AttrParser, Parser
@@ -21,7 +21,7 @@ from ...provenance.diagnostics import describe, fail
 from ...support.errors import FrontendError, expectation
 from ..element_types import dtype_name
 from ..format import parse_attributes
-from ..sizes import Size, SizeExpr, substitute, symbols_of
+from ..sizes import Size, SizeExpr, same, substitute, symbols_of
 from ..sizes.kernel import kernel_size
 from ..sizes.types import extents_of, tensor_of
 from .attributes import ints, ints_attr, parse_value, print_value, required_string, to_attribute
@@ -330,6 +330,8 @@ def sizes_told(kernel: PrimFuncOp, types: Sequence[Tensor]) -> dict[str, Size]:
 
 def sizes_of_results(kernel: PrimFuncOp, operands: Sequence[Tensor], results: Sequence[Tensor]) -> list[Size] | None:
     """The sizes of a kernel, in order, that no operand tells, as the results behind them do; None if these do not."""
+    if any(same(extent, DYNAMIC_INDEX) for type_ in results for extent in extents_of(type_)):
+        return None
     told = sizes_told(kernel, operands)
     names = [str(kernel_size(number)) for number in range(len(kernel.size_names))]
     values = sizes_told(kernel, [*operands, *results])

@@ -271,6 +271,12 @@ def test_other_sizes_of_a_kernel_are_refused(sizes: str, told: str):
         whence.script.from_source(FILL.replace("R.shape([3])", sizes))
 
 
+def test_results_without_extents_tell_no_sizes():
+    text = FILL.replace('R.Tensor((n, 3), dtype="float32"), tir_vars=R.shape([3])', 'R.Tensor(dtype="float32", ndim=2)')
+    with pytest.raises(TextError, match="17:18: call_tir: expected operands with extents that tell k"):
+        whence.script.from_source(text)
+
+
 def test_an_unknown_operator_is_told_with_the_mistakes_of_its_arguments():
     text = "@R.function\ndef main(x: R.Tensor((4,), 'float32')):\n    return R.addd(x, R.add(y, z))\n"
     with pytest.raises(TextError) as caught:
