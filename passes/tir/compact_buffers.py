@@ -32,7 +32,7 @@ Element: TypeAlias = LoadOp | StoreOp
 
 @dataclass(frozen=True)
 class Box:
-    """What one pass of a loop uses of a buffer: in each dimension `extents` elements from `begins` on."""
+    """The part of a buffer that one pass of a loop uses: in each dimension `extents` elements from `begins` on."""
 
     loop: ForOp
     variables: tuple[SSAValue, ...]
