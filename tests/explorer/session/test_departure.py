@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -66,8 +67,8 @@ def test_an_option_is_the_first_difference_in_the_kernel_that_it_changes(session
     assert (first.name, first.level) == ("tir-vectorize", "tir")
     assert session.stages[first.stage].name == "tir-vectorize"
     assert session.layers.name[first.layer] == "conv"
-    assert any("vector<8xf32>" in line for line in first.here)
-    assert not any("vector<8xf32>" in line for line in first.there)
+    assert any(re.search(r"vector<\d+xf32>", line) for line in first.here)
+    assert not any("vector<" in line for line in first.there)
     reasons = {layer.name: layer.reason for layer in compare_sessions(session, other).layers}
     assert reasons == dict.fromkeys(("conv", "bn", "relu"), "other loops")
 
