@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ TESTS = Path(__file__).parents[1] / "tests"
 def worker(path: Path) -> None:
     """Run the module of a file by TVM, and print a line of JSON about it."""
     tvm, relax, script = (import_module(name) for name in ("tvm", "tvm.relax", "tvm.script"))
+    type_variable: Any = import_module("typing").TypeVar
     arrays = np.load(path.with_suffix(".npz"))
     inputs, expected = ([arrays[name] for name in sorted(arrays) if name[0] == letter] for letter in "io")
     try:
@@ -37,7 +38,7 @@ def worker(path: Path) -> None:
         for line in head.splitlines():
             name, sign, value = line.partition(" = ")
             if sign and value.startswith("TypeVar("):
-                names[name] = TypeVar(name)
+                names[name] = type_variable(name)
         if "load_json" in head:
             names["metadata"] = tvm.ir.load_json(head.partition('load_json("""')[2].partition('""")')[0])
         module: Any = script.from_source(at + body, extra_vars=names)
@@ -74,10 +75,12 @@ def write(folder: Path, networks: list[str]) -> None:
 
     for name, module, inputs in modules(networks):
         result: Any = whence.compile(module)(*inputs)
-        outputs = [np.asarray(part) for part in (result if isinstance(result, tuple | list) else [result])]
+        parts: list[Any] = list(result) if isinstance(result, tuple | list) else [result]  # pyright: ignore
+        outputs = [np.asarray(part) for part in parts]
         (folder / f"{name}.txt").write_text(module.script(show_meta=True))
-        arrays = {f"i{n:03}": a for n, a in enumerate(inputs)} | {f"o{n:03}": a for n, a in enumerate(outputs)}
-        np.savez(folder / f"{name}.npz", **arrays)  # pyright: ignore
+        arrays: dict[str, Any] = {f"i{n:03}": a for n, a in enumerate(inputs)}
+        arrays |= {f"o{n:03}": a for n, a in enumerate(outputs)}
+        np.savez(folder / f"{name}.npz", **arrays)
 
 
 def main() -> None:

@@ -416,7 +416,7 @@ def test_programs_of_the_virtual_machine_are_exported(tmp_path: Path) -> None:
     loop["main"] = relay.Function([j], down(j))
     relay.vm.compile(loop).export_library(str(tmp_path / "other.tar"))
     program = whence.runtime.load_program(str(tmp_path / "other.tar"))
-    assert int(program(np.array(3, np.int32))) == 0
+    np.testing.assert_array_equal(np.asarray(program(np.array(3, np.int32))), 0)
 
 
 def test_numbers_out_of_expressions() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from whence.dialects.schedule import SequenceOp
-from whence.dialects.tir import BlockOp, ForOp
+from whence.dialects.tir import BlockOp, ForOp, PrimFuncOp
 from whence.provenance.walk import walk
 from whence.relay.module import IRModule
 from whence.support.errors import ScheduleError
@@ -62,7 +62,7 @@ class Schedule(BlockSchedule):
         op = self.state.scope("get", handle) if isinstance(handle, BlockRV) else self.state.loop("get", handle)
         func = function_of(op)
         body = PrimFunc.of(func).body
-        if op is func:
+        if isinstance(op, PrimFuncOp):
             return Block([], None, None, ROOT, body)
         number = [one for one in walk(func) if isinstance(one, ForOp | BlockOp)].index(op)
         return [stmt for stmt in in_order(body) if isinstance(stmt, For | Block)][number]

@@ -22,8 +22,8 @@ def assert_structural_equal_ignore_global_symbol(func1: PrimFunc, func2: PrimFun
 
     Their names do not count, nor does the note that primitives made one, which TVM's schedules do not leave.
     """
-    named = [func.with_attr("global_symbol", "main").without_attr(SCHEDULED) for func in (func1, func2)]
-    assert_structural_equal(*named, *args, **kwargs)
+    first, second = (func.with_attr("global_symbol", "main").without_attr(SCHEDULED) for func in (func1, func2))
+    assert_structural_equal(first, second, *args, **kwargs)
 
 
 def verify_trace_roundtrip(

@@ -58,8 +58,8 @@ def _called(
 
 
 def _fields(args: Any) -> list[Expr]:
-    fields = args if isinstance(args, list | tuple) else args.fields if isinstance(args, Tuple) else [args]
-    return [as_expr(field) for field in cast("Sequence[Any]", fields)]
+    fields = cast("Sequence[Any]", args.fields if isinstance(args, Tuple) else args)
+    return [as_expr(field) for field in (fields if isinstance(args, list | tuple | Tuple) else [args])]
 
 
 def stated_types(name: str, results: Any) -> list[Attribute | None]:
@@ -108,7 +108,7 @@ def match_cast(value: Any, ty: Any, dtype: str = "float32") -> Expr:
     type_ = plain(ty) if isinstance(ty, Attribute | TypeView) else tensor_type(ty, dtype)
     if not isinstance(type_, TensorType):
         raise FrontendError(expectation("match_cast", "the type of a tensor", str(type_)))
-    tensor = as_tensor(type_)
+    tensor = as_tensor(cast("TensorType[Attribute]", type_))
     attrs = {"shape": list(extents_of(tensor)), "dtype": dtype_name(tensor.element_type)}
     return Call(Op("match_cast"), [as_expr(value)], attrs)
 

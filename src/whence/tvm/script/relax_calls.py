@@ -21,13 +21,17 @@ from whence.script.relax_values import Special, Values, described
 from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
 
 
+def _by_name(names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    return {**dict(zip(names, args, strict=False)), **named}
+
+
 def _call_tir(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
-    return _kernel_call(reader, node, dict(zip(("gvar", "args", "out_ty", "tir_vars"), args, strict=False)) | named)
+    return _kernel_call(reader, node, _by_name(("gvar", "args", "out_ty", "tir_vars"), args, named))
 
 
 def _call_tir_inplace(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
     names = ("gvar", "args", "inplace_indices", "out_ty", "tir_vars")
-    return _kernel_call(reader, node, dict(zip(names, args, strict=False)) | named)
+    return _kernel_call(reader, node, _by_name(names, args, named))
 
 
 def _kernel_call(reader: Values, node: ast.Call, values: Mapping[str, Any]) -> Expr:
@@ -68,7 +72,7 @@ def _sizes(reader: Values, node: ast.Call, value: Any) -> list[Size]:
 
 
 def _call_dps_packed(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
-    values = dict(zip(("func", "args", "out_ty"), args, strict=False)) | named
+    values = _by_name(("func", "args", "out_ty"), args, named)
     tensors = reader.as_expression(node, values.get("args", ()))
     stated = _stated(reader, node, values, "call_dps_packed")
     with reader.source.judged(node):
@@ -87,7 +91,7 @@ def _match_cast(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapp
     type_ = reader.type(types[0], binds=True)
     if not isinstance(type_, TensorType):
         reader.source.refuse(types[0], f"expected the type of a tensor, got {type_text(type_)}")
-    tensor = as_tensor(type_)
+    tensor = as_tensor(cast("TensorType[Attribute]", type_))
     attrs = {"shape": list(extents_of(tensor)), "dtype": dtype_name(tensor.element_type)}
     call = Call(Op("match_cast"), [data], attrs)
     reader.locate(call, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute
@@ -219,7 +219,7 @@ def contradicts(annotation: Attribute, actual: Attribute, sizes: bool = True) ->
         return len(annotation.inputs) != len(actual.inputs)
     if not isinstance(annotation, TensorType) or not isinstance(actual, TensorType):
         return True
-    return tensors_differ(annotation, actual, sizes=sizes)
+    return tensors_differ(cast("TensorType[Attribute]", annotation), cast("TensorType[Attribute]", actual), sizes=sizes)
 
 
 def type_text(type_: Attribute) -> str:

@@ -134,7 +134,7 @@ class _Writer:
 
 
 def _described(name: str, value: SSAValue, layout: str) -> MSCTensor:
-    shape = shape_of(value)
+    shape: tuple[Any, ...] = shape_of(value)
     if not all(isinstance(extent, int) and extent >= 0 for extent in shape):
         fail(value.owner, "tensors of known shapes", str(value.type))  # type: ignore[arg-type]
     layers = ", ".join(layer_names(value.owner.location)) if isinstance(value.owner, Operator) else ""
@@ -147,8 +147,9 @@ def _spelled(op: Operator, attribute: Attribute) -> str:
     if isinstance(value, SizeExpr) or (isinstance(value, tuple) and any(isinstance(v, SizeExpr) for v in value)):
         fail(op, "attributes of numbers", str(attribute))
     if isinstance(value, tuple):
-        plain = all(isinstance(one, int | float) for one in value)
-        return ",".join(map(repr, value)) if plain else json.dumps(value)
+        parts = cast("tuple[Any, ...]", value)
+        plain = all(isinstance(one, int | float) for one in parts)
+        return ",".join(map(repr, parts)) if plain else json.dumps(parts)
     return value if isinstance(value, str) else repr(value)
 
 
