@@ -131,6 +131,13 @@ class Runner:
         assert self._fixed is not None
         return self._fixed
 
+    def latest_sizes(self) -> dict[str, int] | None:
+        """Return the sizes of the last call, by name; None for a program without sizes, or before a call."""
+        known = self._shapes.latest() if self._shapes is not None else None
+        if known is None or self.program.sizes is None:
+            return None
+        return dict(zip(self.program.sizes.symbols, known.symbols, strict=True))
+
     def met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array], Known]:
         """Return the inputs in order, and the facts that follow from their shapes.
 

@@ -68,6 +68,11 @@ class KnownShapes:
         """Return the facts about these shapes; None for shapes that `of` has not met yet."""
         return self._known.get(tuple([array.shape for array in arrays]))
 
+    def latest(self) -> Known | None:
+        """Return the facts about the shapes that were met last, if any were."""
+        with self._lock:
+            return next(reversed(self._known.values()), None)
+
     def of(self, arrays: Sequence[Array]) -> Known:
         """Return the facts about these shapes; raises FrontendError when the program does not accept their sizes."""
         key = tuple([array.shape for array in arrays])

@@ -107,7 +107,9 @@ def _measure(
     main: bool,
 ) -> None:
     if executable.artifact.program.sizes is not None:
-        sizes = executable.sizes_of(inputs) if inputs is not None else wishes.sizes
+        # A stretch has run already, as only calls of its model compile it.
+        met = None if main else executable.runner.latest_sizes()
+        sizes = executable.sizes_of(inputs) if inputs is not None else wishes.sizes or met
         if not sizes:
             return  # A note about its memory says so.
         executable = executable.at(sizes)
