@@ -67,10 +67,6 @@ refuse_names(
         "BindingBlock": "bindings are graphs and lets of relay",
     },
 )
-refuse_names(
-    "whence.contrib",
-    {"msc": "models of other frameworks are read by relay.frontend, and parts go to other compilers by their patterns"},
-)
 refuse_names("whence.relay", {"TempExpr": "rewriters return expressions, so that none of them is temporary"})
 refuse_names(
     "whence.ir",

@@ -457,6 +457,17 @@ def test_tuners() -> None:
     folder.remove()
 
 
+@uses("msc.MSCGraph")
+def test_graphs_of_msc() -> None:
+    x = ops.var("x", shape=(2, 8))
+    mod = tvm.IRModule.from_expr(ops.Function([x], ops.nn.relu(ops.nn.dense(x, ops.const(floats(4, 8))))))
+    msc = tvm.contrib.msc
+    graph, weights = msc.from_relay(mod)
+    back = msc.to_relay(msc.MSCGraph.from_json(graph.to_json()), weights)
+    data = floats(2, 8)
+    np.testing.assert_allclose(run(back["main"], x=data), run(mod["main"], x=data), rtol=1e-6)
+
+
 _LOWERED = "relax.build does this when it compiles"
 _PATTERNS = "relay.transform.MergeComposite does this"
 _TUNED = "whence.tune measures, and its records are applied when a model is compiled"
@@ -467,7 +478,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "MetaScheduleTuneIRMod": ("tvm.relax.transform.MetaScheduleTuneIRMod", _TUNED),
     "MetaScheduleTuneTIR": ("tvm.meta_schedule.tune_tir(None, 'llvm', '', 1)", "tune_tir: expected tensors with a"),
     "MetaScheduleApplyDatabase": ("relay.transform.MetaScheduleApplyDatabase", "in the scope of autotvm.apply_history"),
-    "msc.MSCGraph": ("tvm.contrib.msc", "models of other frameworks are read by relay.frontend"),
     "ir.ExternFunc": ("tvm.ir.ExternFunc", "functions from outside are called by te.call_extern and te.call_packed"),
     "relay.TempExpr": ("relay.TempExpr", "rewriters return expressions, so that none of them is temporary"),
     **{f"target.build.{kind}": (f"tvm.target.Target('{kind}')", _TARGETS) for kind in ("opencl", "stackvm")},

@@ -3,12 +3,10 @@
 from importlib import import_module
 from typing import Any
 
-from whence.support.rooms import reason_of
-
-_MODULES = ("cblas", "cc", "debugger", "graph_executor", "nvcc", "relay_viz", "target", "tedd", "utils")
+_MODULES = ("cblas", "cc", "debugger", "graph_executor", "msc", "nvcc", "relay_viz", "target", "tedd", "utils")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'whence.contrib' has no attribute '{name}'{reason_of(__name__, name)}")
+    raise AttributeError(f"module 'whence.contrib' has no attribute '{name}'")
