@@ -63,11 +63,11 @@ class Kind(NamedTuple):
     newer: tuple[str, ...] = ()
     """Keywords of attributes that TVM's traces have behind the others since 0.15, all of which are False here."""
     many: bool = False
-    """Whether it gives a list, of any length."""
+    """It gives a list, of any length."""
     decided: bool = False
-    """Whether it draws numbers, which its attribute `decision` has."""
+    """It draws numbers, which its attribute `decision` has."""
     nested: bool = False
-    """Whether the list among its inputs is one in TVM's traces, too."""
+    """The list among its inputs is one in TVM's traces, too."""
 
     @property
     def spellings(self) -> dict[str, str]:

@@ -33,7 +33,7 @@ class ValueType:
     parts: tuple[ValueType, ...] = ()
     """The types in a tuple or a reference; the inputs and then the result of a function."""
     fields: Fields | Callable[[], Fields] | None = None
-    """What the constructors of a data type hold, or what tells that; types may hold themselves."""
+    """The fields of the constructors of a data type, or a function that gives them, as types may hold themselves."""
 
     def held(self) -> Fields:
         """Return what the constructors of a data type hold."""

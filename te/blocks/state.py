@@ -89,7 +89,7 @@ class State:
         self.gone: dict[Handle, str] = {}
         """The primitive by which a handle lost its op."""
         self.heirs: dict[Handle, list[Handle]] = {}
-        """What the primitive gave, of a handle that is gone."""
+        """The handles that the primitive gave in the place of one that is gone."""
         for func in prim_funcs(module):
             _hoist_constants(func)
 

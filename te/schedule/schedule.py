@@ -49,7 +49,7 @@ class Schedule(SchedulePrimitives):
         if sizes is not None:
             self.record.sizes = sizes
         self.origin: OpenSizes | None = None
-        """What it was created of."""
+        """The tensors and sizes of `create_schedule`; None for a schedule of ops alone."""
         options = PassContext.current()
         self.keep_schedule_record = bool(options.option("te.keep_schedule_record"))
         self.record.lines = {} if options.option("te.keep_primitive_lines") else None

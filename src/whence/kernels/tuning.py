@@ -34,7 +34,7 @@ class TunedPrimFunc:
 
     task: BlockTask
     report: Report
-    """What was measured, and where the records are."""
+    """The measurements, and the place of the records."""
 
     @property
     def result(self) -> Result:
