@@ -150,7 +150,7 @@ def test_answer(page: Page, report: Show, picture: Take):
     report("int8")
     _only(page, "tir", "asm")
     page.keyboard.press("Control+k")
-    page.locator("[data-test=palette-field]").fill("lines where opcode~vp and layer=pointwise1")
+    page.locator("[data-test=palette-field]").fill("lines where (opcode~vpmadd or opcode~vpdpb) and layer=pointwise1")
     page.locator("[data-test=palette-hit][data-kind=query]").wait_for()
     page.keyboard.press("Enter")
     page.locator("[data-test=answer-table] tbody tr").nth(3).wait_for()

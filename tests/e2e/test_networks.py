@@ -34,6 +34,8 @@ Array = NDArray[Any]
 
 # Of the nine that the onnx package ships, both inceptions, vgg19 and zfnet512 have nothing that the others have not;
 # README runs resnet50, which tells its largest error.
+TARGET = "llvm -mcpu=x86-64-v3"
+"""One machine, as the share of instructions that have lines is another on each."""
 NAMES = ("bvlc_alexnet", "densenet121", "shufflenet", "squeezenet")
 SMALL_NAMES = (
     *("ghostnet", "repvgg", "mobilenet_v4", "hrnet", "edsr", "r2plus1d", "style", "mobilevit", "maxvit", "poolformer"),
@@ -59,9 +61,9 @@ def check_located_everywhere(exe: whence.Executable) -> None:
     )
     assert found["native"] >= 0.8
     assert found["native"] + found["native_inferred"] >= 0.98
-    # And counted anew, from the listings alone, each kernel once.
+    # And counted anew, from the listings alone.
     counts = [line_coverage(kernel.assembly) for kernel in kernels(exe)]
-    assert sum(known for known, _ in counts) >= 0.75 * sum(total for _, total in counts)
+    assert sum(known for known, _ in counts) >= 0.8 * sum(total for _, total in counts)
 
 
 def layer_leaves(file: str, model: ModelProto) -> list[LocationAttr]:
@@ -137,7 +139,7 @@ def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     model = zoo.random(name)
     key, x = zoo.input(name)
     (wanted,) = onnxruntime(model, {key: x})
-    exe = whence.compile(model, opt_level=3, threads=1, audit=True)
+    exe = whence.compile(model, target=TARGET, opt_level=3, threads=1, audit=True)
     check_numbers(exe, x, wanted)
     memory = exe.memory
     assert memory.workspace_bytes == memory.peak_bytes

@@ -26,9 +26,12 @@ CASES: dict[str, tuple[tuple[int, int, int, int], int, list[int]]] = {
     "even": ((1, 64, 28, 28), 64, [1, 1, 1, 1]),
     "odd, a batch": ((2, 64, 15, 21), 80, [1, 1, 1, 1]),
     "no padding": ((1, 96, 18, 13), 64, [0, 0, 0, 0]),
-    "padding at one side": ((1, 64, 16, 19), 80, [0, 1, 2, 0]),
+    "padding at one side": ((1, 64, 16, 19), 72, [0, 1, 2, 0]),
+    "whole blocks, padding at one side": ((1, 64, 16, 19), 80, [0, 1, 2, 0]),
     "rows of many": ((1, 128, 9, 84), 64, [1, 1, 1, 1]),
 }
+TARGETS = {"padding at one side": "llvm -mcpu=x86-64-v3"}
+"""The machine that a case is about, where not any: one with masks gives an odd number of channels one block of all."""
 
 
 def model(image: Shape, outputs: int, pads: list[int], *, window: int = 3, **attributes: Any) -> ModelProto:
@@ -66,7 +69,7 @@ def test_sums_are_as_exact_as_others(name: str):
     image, outputs, pads = CASES[name]
     proto = model(image, outputs, pads)
     x = np.random.default_rng(1).standard_normal(image).astype(np.float32)
-    exe = whence.compile(proto, audit=True, threads=1)
+    exe = whence.compile(proto, target=TARGETS.get(name, "native"), audit=True, threads=1)
     (call,) = (call.name for call in exe.artifact.calls if "winograd" in call.name)
     assert call.endswith("_add_nn_relu")
     with whence.transform.PassContext(config={"relay.winograd": False}):
