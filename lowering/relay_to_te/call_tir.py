@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir import Block
 
 from ... import te
 from ...dialects.relay.call_tir import CallTirOp
 from ...dialects.relay.operator import Operator
-from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
+from ...dialects.tir import PrimFuncOp
 from ...dialects.tir.sizes import at_sizes
 from ...provenance.builder import LocatedBuilder
 from ...te import Tensor
+from ..te_to_tir.whole import copy_rows
 from ..tir_to_te.fusion import expressions_of
 from .lower import Lowering
 from .structure import name_computes
@@ -51,7 +51,7 @@ def out_of_place(kernel: PrimFuncOp, operands: int, indices: Sequence[int]) -> P
         result.name_hint, result.location = source.name_hint, source.location
         source.replace_all_uses_with(result)
         if source.index < operands:
-            _copy(builder, source, result)
+            copy_rows(builder, source, result)
     for source in sources:
         if source.index >= operands:
             copy.block.erase_arg(source)
@@ -64,20 +64,6 @@ def out_of_place(kernel: PrimFuncOp, operands: int, indices: Sequence[int]) -> P
             copy.block.insert_op_before(op, first)
     copy.outputs = IntegerAttr(len(indices), i64)
     return copy
-
-
-def _copy(builder: LocatedBuilder, source: SSAValue, target: SSAValue) -> None:
-    """Add loops that copy a buffer."""
-    variables: list[SSAValue] = []
-    home = builder.block
-    for axis, extent in enumerate(buffer_of(source).get_shape()):
-        loop = builder.add(ForOp.make(extent, "serial", f"i{axis}"))
-        builder.block = loop.block
-        variables.append(loop.var)
-    same = AffineMap.identity(len(variables))
-    value = builder.add(LoadOp.make(source, same, variables)).result
-    builder.add(StoreOp.make(value, target, same, variables))
-    builder.block = home
 
 
 TABLE: dict[type[Operator], Lowering] = {CallTirOp: call_tir}
