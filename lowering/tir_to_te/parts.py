@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
@@ -50,7 +50,8 @@ class Part:
     @staticmethod
     def of(statements: Sequence[Operation]) -> Part:
         """Return the part that statements are. Raises NotRaised where it is not sure what they touch."""
-        used = _used(statements)
+        operands = [value for statement in statements for op in statement.walk() for value in op.operands]
+        used = {value.owner for value in behind(operands)}
         block = statements[0].parent_block()
         assert block is not None
         before = [op for op in block.ops if op in used and not op.regions and not _is_global(op)]
@@ -104,16 +105,16 @@ def _is_global(op: Operation) -> bool:
     return isinstance(op, AllocOp) and op.result.type.scope.data == "global"
 
 
-def _used(statements: Sequence[Operation]) -> set[Operation]:
-    """The ops behind the operands of statements."""
-    used = set[Operation]()
-    pending = [value for statement in statements for op in statement.walk() for value in op.operands]
+def behind(values: Iterable[SSAValue]) -> set[SSAValue]:
+    """Return values and all that they are computed of."""
+    seen, pending = set[SSAValue](), [*values]
     while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Operation) and owner not in used:
-            used.add(owner)
-            pending += owner.operands
-    return used
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            if isinstance(each.owner, Operation):
+                pending += each.owner.operands
+    return seen
 
 
 def _touch(op: Operation, reads: dict[SSAValue, None], writes: dict[SSAValue, None]) -> None:

@@ -27,7 +27,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ..te_to_tir.reducers import identity_attribute
 from .nests import Nest, NotRaised, Scheduled, is_whole, nests_of, plain_point
-from .parts import Part, Stays, statements_of, tensor_type
+from .parts import Part, Stays, behind, statements_of, tensor_type
 
 _REDUCERS: dict[type[Operation], str] = {
     arith.AddfOp: "sum",
@@ -237,7 +237,7 @@ class _Raising:
         values.update(zip(terms, op.block.args[len(point) :], strict=True))
         zeros = {axis for axis in nest.axes if axis not in values}
         builder = LocatedBuilder(op.block, nest.store.location)
-        needed = _behind(factors)
+        needed = behind(factors)
         for inner in nest.body:
             if any(result in needed for result in inner.results):
                 with builder.located(inner.location):
@@ -308,17 +308,6 @@ def _name_apart(computes: Sequence[te.ComputeOp | te.HybridOp]) -> None:
             label, number = f"{compute.label.data}_{number}", number + 1
         labels.add(label)
         compute.label = StringAttr(label)
-
-
-def _behind(values: Sequence[SSAValue]) -> set[SSAValue]:
-    seen, pending = set[SSAValue](), [*values]
-    while pending:
-        each = pending.pop()
-        if each not in seen:
-            seen.add(each)
-            if isinstance(each.owner, Operation):
-                pending += each.owner.operands
-    return seen
 
 
 def _moved(
