@@ -25,6 +25,7 @@ from ..passes.functions import COMPILER
 from ..provenance.diagnostics import describe, fail
 from ..runtime.interpreting import flow
 from ..runtime.interpreting import language as steps
+from ..runtime.interpreting.host import Task
 from ..support.errors import PipelineError
 from .liveness import settle
 from .patterns import clause_of
@@ -241,8 +242,8 @@ class _Translator:
     def _gather(self, part: _Part, op: Operator) -> None:
         operands = [self.resolved(value) for value in op.operands]
         if not is_decided(op, operands):
-            outputs = tuple(map(self.name, op.results))
-            self._plain(part, op, steps.Computed(self.read(part, operands), outputs, describe(op.location), source=op))
+            inputs, outputs, layer = self.read(part, operands), tuple(map(self.name, op.results)), describe(op.location)
+            self._plain(part, op, steps.Computed(inputs, outputs, layer, task=_task(op, layer)))
             return
         if any(value in part.named for value in operands):
             _flush(part)
@@ -390,6 +391,12 @@ class _Translator:
 
     def _branches(self, part: _Part, regions: Sequence[Region]) -> tuple[flow.Region, ...]:
         return tuple(self._region(region.block, part.location) for region in regions)
+
+
+def _task(op: Operator, layer: str) -> Task:
+    """What Python does for an operator whose values decide the shape of its result."""
+    attributes = {name: op.signature.get(name) for name in op.declared_attributes()}
+    return Task(op.name.removeprefix("relay."), attributes, layer)
 
 
 def _listed(types: Sequence[Attribute]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
+from ...runtime.interpreting.dynamic import end_after
 from ...support.dtypes import Array
 from ..element_types import DTYPES
 from ..sizes import SizeExpr, UndecidedSize
@@ -25,7 +27,7 @@ from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .rearrange import TileOp
 from .traits import ANY, INTEGERS, OPAQUE, Flat, Kind
-from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp, end_after
+from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp
 
 T = TypeVar("T")
 
@@ -122,6 +124,22 @@ class Dynamic(Operator):
         inputs, values = cls._parted(sig, [array for array in arrays if array is not None])
         results = evaluate(cls.static(sig, operands_of(inputs), values), inputs)
         return results[0] if len(results) == 1 else results
+
+
+class Single(Dynamic):
+    """Base of operators whose deciding operands are one number each: scalars, or vectors of one element."""
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        for name in cls.STANDS_FOR.deciding:
+            for type_ in sig.operand(name):
+                if DYNAMIC_INDEX not in type_.get_shape() and prod(type_.get_shape()) != 1:
+                    sig.fail(f"one number as {name}", str(type_))
+        return super().infer(sig)
+
+    @classmethod
+    def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
+        return {key: value[0] if isinstance(value, tuple) else value for key, value in known.items()}  # type: ignore[misc]
 
 
 @irdl_op_definition
@@ -236,7 +254,7 @@ class DynOnesOp(_Filled):
 
 
 @irdl_op_definition
-class DynArangeOp(_Filled):
+class DynArangeOp(_Filled, Single):
     """`start`, `start + step` and so on, below `stop`: TVM's `arange` of three operands."""
 
     name = "relay.dyn.arange"
@@ -253,6 +271,7 @@ class DynArangeOp(_Filled):
 
     @classmethod
     def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
+        known = super().completed(known)
         if isinstance(stop := known["stop"], SizeExpr):
             if (known["start"], known["step"]) != (0, 1):
                 raise UndecidedSize(f"arange: expected to count from 0 by 1 to {stop}, got another start or step")

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 
 from ..element_types import DTYPES
 from .attributes import Value, boolean, integer, real, string
-from .dynamic import Dynamic, StandsFor
+from .dynamic import Dynamic, Single, StandsFor
 from .indexing import OneHotOp
 from .operator import Signature, Tensor
 from .resize import Resize2DOp, UpsamplingOp
@@ -21,16 +21,8 @@ from .traits import ANY
 from .transform import ExpandDimsOp, PadOp, SqueezeOp
 
 
-class _Single(Dynamic):
-    """An operator whose deciding operands are one number each: scalars, or vectors of one element."""
-
-    @classmethod
-    def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
-        return {key: value[0] if isinstance(value, tuple) else value for key, value in known.items()}  # type: ignore[misc]
-
-
 @irdl_op_definition
-class DynTopKOp(_Single):
+class DynTopKOp(Single):
     name = "relay.dyn.topk"
     data = operand_def(TensorType)
     k = operand_def(TensorType)
@@ -65,7 +57,7 @@ class DynTopKOp(_Single):
 
 
 @irdl_op_definition
-class DynOneHotOp(_Single):
+class DynOneHotOp(Single):
     name = "relay.dyn.one_hot"
     indices = operand_def(TensorType)
     on_value = operand_def(TensorType)
@@ -118,7 +110,7 @@ class DynSqueezeOp(Dynamic):
 
 
 @irdl_op_definition
-class DynExpandDimsOp(_Single):
+class DynExpandDimsOp(Single):
     name = "relay.dyn.expand_dims"
     data = operand_def(TensorType)
     axis = operand_def(TensorType)
@@ -147,7 +139,7 @@ class DynSparseToDenseOp(Dynamic):
 
 
 @irdl_op_definition
-class DynUpsamplingOp(_Single):
+class DynUpsamplingOp(Single):
     name = "relay.dyn.nn.upsampling"
     data = operand_def(TensorType)
     scale_h = operand_def(TensorType)

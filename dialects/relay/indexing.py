@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
+from ...runtime.interpreting.dynamic import one_hot
 from ..element_types import DTYPES
 from ..sizes.types import tensor_of
 from .attributes import integer, integer_or_size, optional_integer, real, string
@@ -123,9 +124,7 @@ class OneHotOp(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, indices: AnyArray, on: AnyArray, off: AnyArray) -> AnyArray:
-        axis = sig.int("axis") % (indices.ndim + 1)
-        rows = np.arange(sig.int("depth")).reshape(-1, *[1] * (indices.ndim - axis))
-        return np.where(np.expand_dims(indices, axis) == rows, on.reshape(()), off.reshape(()))
+        return one_hot(indices, on, off, sig.int("depth"), sig.int("axis") % (indices.ndim + 1))
 
 
 @irdl_op_definition

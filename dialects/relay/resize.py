@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ...runtime.interpreting.images import METHODS, MODES, ROUNDINGS, resized, scaled_sizes, selects
 from ..element_types import DTYPES, numpy_dtype
 from ..sizes.types import tensor_of
 from .attributes import boolean, integer, optional_ints, optional_reals, real, required_ints, string
-from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resized
+from .interpolation import Resizing, quotient
 from .layout_traits import OF_IMAGE, OwnLayouts
-from .numerics import AnyArray, is_float
+from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE, Averages, Selects
 
@@ -45,7 +45,7 @@ class Resized(Operator):
     @classmethod
     def selects(cls, sig: Signature) -> bool:
         """Return whether each result is the element nearest to its place."""
-        return all(resizing.method == "nearest_neighbor" for resizing in cls.how(sig)) and not cls.extrapolates(sig)
+        return selects(cls.how(sig))
 
     @classmethod
     def extrapolates(cls, sig: Signature) -> bool:
@@ -68,14 +68,8 @@ class Resized(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        how = cls.how(sig)
-        if cls.selects(sig):
-            for axis, resizing in zip(cls.axes(sig), how, strict=True):
-                x = x.take(resizing.table()[0][0], axis)
-            return x
-        result = resized(x, cls.axes(sig), how, cls.extrapolation(sig))
         dtype = numpy_dtype(cls.infer(sig)[0].element_type)
-        return result if is_float(dtype) else np.trunc(result)
+        return resized(x, cls.axes(sig), cls.how(sig), cls.extrapolation(sig), dtype)
 
 
 class Resize(Resized):
@@ -167,7 +161,7 @@ class Resize3DOp(Resize):
 def _scaled(sig: Signature, extents: Sequence[int], names: Sequence[str], method: str, mode: str) -> list[Resizing]:
     """The resizing of axes of which attributes say how many times as large they get."""
     scales = [sig.get(name) for name in names]
-    sizes = [e * int(s) if s.is_integer() else round(e * s) for e, s in zip(extents, scales, strict=True)]
+    sizes = scaled_sizes(extents, scales)
     return [Resizing(e, s, quotient(s, e), method, mode) for e, s in zip(extents, sizes, strict=True)]
 
 

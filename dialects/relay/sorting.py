@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_result_def
 
+from ...runtime.interpreting.dynamic import greatest, order
 from ..element_types import DTYPES, numpy_dtype
 from ..sizes.types import tensor_of
 from .attributes import boolean, integer, integer_or_size, string
@@ -70,15 +71,6 @@ def index_type(sig: Signature):
     return DTYPES[dtype]
 
 
-def order(x: AnyArray, axis: int, ascend: bool) -> AnyArray:
-    """The indices that sort `x` along an axis, stable; descending, NaN comes first."""
-    if ascend:
-        return np.argsort(x, axis=axis, kind="stable")
-    # From behind, ascending: equals are reversed twice.
-    last = x.shape[axis] - 1
-    return last - np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
-
-
 @irdl_op_definition
 class TopKOp(Operator):
     """The `k` greatest elements along `axis` (all for a k below 1; the least with `is_ascend`), sorted.
@@ -128,8 +120,7 @@ class TopKOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
         axis = sig.axis(sig.int("axis"), x.ndim)
-        indices = order(x, axis, bool(sig.get("is_ascend"))).take(range(cls.count(sig)), axis)
-        values = np.take_along_axis(x, indices, axis)
+        values, indices = greatest(x, cls.count(sig), axis, bool(sig.get("is_ascend")))
         return {"both": (values, indices), "values": (values,), "indices": (indices,)}[sig.str("ret_type")]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
+from ...runtime.interpreting.dynamic import dense
 from ..sizes.types import extents_of, tensor_of
 from .attributes import boolean, required_integer, required_ints
 from .numerics import AnyArray, widened
@@ -82,13 +83,7 @@ class SparseToDenseOp(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, indices: AnyArray, values: AnyArray, default: AnyArray | None) -> AnyArray:
-        shape = sig.ints("output_shape")
-        out = np.full(shape, 0 if default is None else default.reshape(()), values.dtype)
-        points = indices.reshape(-1, len(shape)).astype(np.int64).tolist()
-        for point, value in zip(points, values.reshape(-1), strict=True):
-            if all(0 <= at < extent for at, extent in zip(point, shape, strict=True)):
-                out[tuple(point)] = value
-        return out
+        return dense(sig.ints("output_shape"), indices, values, default)
 
 
 class CompressedRows(Operator):

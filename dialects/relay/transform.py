@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
+from ...runtime.interpreting.dynamic import PADS, padded
 from ...runtime.values.tensors import lasting_empty
 from ..sizes import (
     ENDLESS,
@@ -244,18 +245,6 @@ def _clamped(bound: Size, extent: Size, backwards: bool) -> Size:
     return bound if proves(bound, "<=", most) else most if proves(most, "<=", bound) else size_min(bound, most)
 
 
-ALL = 2**63 - 1
-"""The end of a slice of all that is left."""
-
-
-def end_after(first: Any, size: Any) -> Any:
-    """The end of a slice that takes so many indices from the first one on; a negative size is all that is left."""
-    if isinstance(size, int) and size < 0:
-        return ALL
-    reaches_end = isinstance(first, int) and first < 0 and isinstance(size, int) and first + size >= 0
-    return ALL if reaches_end else first + size
-
-
 @irdl_op_definition
 class StridedSliceOp(Injective):
     """`begin`, `end`, `strides` per axis of `axes` (from axis 0 without it); negative indices count from the end."""
@@ -306,6 +295,8 @@ class StridedSliceOp(Injective):
         if 0 in strides:
             sig.fail("strides other than 0", str(list(strides)))
         places = [sig.axis(a, len(old), "axes") for a in axes]
+        if len(set(places)) < len(places):
+            sig.fail("axes that differ", str(list(axes)))
         return list(zip(places, begin, end, strides, strict=True))
 
     @classmethod
@@ -456,7 +447,7 @@ class PadOp(Injective):
         sig.same_element()
         if len(width) != 2 * len(old) or any(w < 0 for w in width):
             sig.fail(f"{2 * len(old)} non-negative pad widths", str(list(width)))
-        if sig.str("pad_mode") not in ("constant", "edge", "reflect", "wrap"):
+        if sig.str("pad_mode") not in PADS:
             sig.fail("pad_mode constant, edge, reflect or wrap", repr(sig.str("pad_mode")))
         if sig.str("pad_mode") != "constant":
             for extent, before, after in zip(old, width[::2], width[1::2], strict=True):
@@ -465,17 +456,7 @@ class PadOp(Injective):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, value: AnyArray) -> AnyArray:
-        width = sig.ints("pad_width")
-        pairs = list(zip(width[::2], width[1::2], strict=True))
-        match sig.str("pad_mode"):
-            case "edge":
-                return np.pad(x, pairs, mode="edge")
-            case "reflect":
-                return np.pad(x, pairs, mode="reflect")
-            case "wrap":
-                return np.pad(x, pairs, mode="wrap")
-            case _:
-                return np.pad(x, pairs, mode="constant", constant_values=value.reshape(())[()])
+        return padded(x, value, sig.ints("pad_width"), sig.str("pad_mode"))
 
 
 @irdl_op_definition

@@ -1,6 +1,7 @@
-"""Steps that Python does: on texts and maps, for which there is no native code, and on sequences that loops carry.
+"""Steps that Python does, and the table of all operators that they may have.
 
-A text is an element of an array of objects; a map is a dict. A step has the name and the attributes of its operator,
+There is no native code for texts and maps, for sequences that loops carry, and for what values decide the shape of. A
+text is an element of an array of objects; a map is a dict. A step has the name and the attributes of its operator,
 and computes a value for each output.
 """
 
@@ -14,9 +15,9 @@ import numpy as np
 
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from . import host_maps, host_sequences, host_tensors, host_text
+from . import dynamic, host_maps, host_sequences, host_tensors, host_text
 from .control import CONTROL, NEVER_COMPILED, Control
-from .flow import Environment, Step, Value, computed
+from .flow import Environment, Step, computed
 
 HOST = "Host"
 """The kind of such steps."""
@@ -28,8 +29,17 @@ Function: TypeAlias = Callable[[Attributes, Sequence[Any]], Any]
 It raises ValueError for inputs that it cannot take.
 """
 
-OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_sequences.TABLE, **host_text.TABLE, **host_maps.TABLE}
-"""Operator -> its function; operators of other domains than ONNX's own have a prefix: `ai.onnx.ml.ZipMap`."""
+OPERATORS: dict[str, Function] = {
+    **host_tensors.TABLE,
+    **host_sequences.TABLE,
+    **host_text.TABLE,
+    **host_maps.TABLE,
+    **dynamic.TABLE,
+}
+"""Operator -> its function; operators of other domains than ONNX's own have a prefix: `ai.onnx.ml.ZipMap`.
+
+Files of programs name them, and run nothing else.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +51,20 @@ class Task:
     where: str
     """The layer and the file, for errors."""
 
+    def results(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return a value for each output; raises FrontendError for inputs that the operator does not take."""
+        try:
+            with np.errstate(all="ignore"):
+                results = OPERATORS[self.operator](self.attributes, inputs)
+        except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
+            _fail(self, error)
+        return cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,)
+
 
 def _host(step: Step, values: Environment) -> Control:
     task: Task = step.attributes["task"]
     inputs = [computed(values[name]) if name else None for name in step.inputs]
-    try:
-        results = OPERATORS[task.operator](task.attributes, inputs)
-    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
-        _fail(task, error)
-    return list(cast("tuple[Value, ...]", results)) if isinstance(results, tuple) else [results]
+    return list(task.results(inputs))
     yield
 
 
@@ -57,7 +72,8 @@ def _fail(task: Task, error: Exception) -> NoReturn:
     text = " ".join(str(error).split()) or type(error).__name__
     if not text.startswith("expected"):
         text = f"expected inputs that it can take, got: {text}"
-    raise FrontendError(f"{task.operator.rpartition('.')[2]}: {text} ({task.where})") from error
+    operator = task.operator if task.operator in dynamic.TABLE else task.operator.rpartition(".")[2]
+    raise FrontendError(f"{operator}: {text} ({task.where})") from error
 
 
 def is_hosted(value: object) -> bool:

@@ -15,6 +15,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError, expectation
 from .flow import Adt, Closure, Environment, Reference, Region, Step, Stretch, Value
 from .frames import Frame, Machine, Run
+from .host import Task
 from .shape_patterns import Families, Kept, Pattern
 
 Values = dict[str, Value]
@@ -68,11 +69,13 @@ class Native(Instruction):
 
 @dataclass(eq=False)
 class Computed(Instruction):
-    """An operator whose values decide the shape of its result, evaluated by its meaning, without compiled code."""
+    """An operator whose values decide the shape of its result, which Python does."""
+
+    task: Task | None = None
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
-        arrays: list[Any] = [values[name] for name in self.inputs]
-        values.update(zip(self.outputs, machine.evaluate(self, arrays), strict=True))
+        assert self.task is not None
+        values.update(zip(self.outputs, self.task.results([values[name] for name in self.inputs]), strict=True))
 
 
 @dataclass(eq=False)
@@ -288,12 +291,6 @@ class Generalise(Protocol):
     ) -> Stretch | None: ...
 
 
-class Evaluate(Protocol):
-    """An evaluator of a step's operator on arrays."""
-
-    def __call__(self, step: Computed, arrays: Sequence[Array]) -> Sequence[Array]: ...
-
-
 class LanguageMachine(Machine):
     """A machine that runs programs of the language; safe to use from several threads at once.
 
@@ -302,10 +299,7 @@ class LanguageMachine(Machine):
     max_depth: the number of calls that may wait for another; calls in tail position do not wait.
     """
 
-    def __init__(
-        self, specialise: Specialise, generalise: Generalise | None, evaluate: Evaluate, limit: int, max_depth: int
-    ):
-        self.evaluate = evaluate
+    def __init__(self, specialise: Specialise, generalise: Generalise | None, limit: int, max_depth: int):
         self.limit = limit
         self.max_depth = max_depth
         self._specialise = specialise

@@ -50,7 +50,14 @@ CLASSES: dict[str, type] = {
     for cls in (
         *(Argument, Items, Kept, Known, LanguageFunction, LanguageSteps, ModelSteps, OpenSpec, Output, Pattern),
         *(Region, Same, Step, Stretch, Task, ValueType, language.Call, language.Choose, language.Clause),
-        *(language.Construct, language.CreateReference, language.GetItem, language.Global, language.Invoke),
+        *(
+            language.Computed,
+            language.Construct,
+            language.CreateReference,
+            language.GetItem,
+            language.Global,
+            language.Invoke,
+        ),
         *(language.Literal, language.MakeClosures, language.MakeTuple, language.Match, language.Native),
         *(language.ReadReference, language.WriteReference),
     )

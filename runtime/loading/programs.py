@@ -102,7 +102,7 @@ class LoadedLanguage(LoadedProgram):
     """A program that the virtual machine runs."""
 
     def __init__(self, steps: LanguageSteps, pool: ThreadPool):
-        machine = language.LanguageMachine(_unknown_code, None, _no_evaluation, len(steps.kept), steps.max_depth)
+        machine = language.LanguageMachine(_unknown_code, None, len(steps.kept), steps.max_depth)
         machine.restore(steps.kept)
         self._program = LanguageProgram(steps.functions, steps.constructors, machine, pool)
 
@@ -195,7 +195,3 @@ def _without_code(layer: str, given: Sequence[str]) -> FrontendError:
 def _shown(value: Any) -> str:
     array = getattr(value, "array", value)
     return described(array.shape, array.dtype) if hasattr(array, "dtype") else f"a {type(value).__name__}"
-
-
-def _no_evaluation(step: language.Computed, arrays: Sequence[Array]) -> NoReturn:
-    raise AssertionError(step)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from ...dialects.relay.dynamic import Dynamic
-from ...dialects.relay.transform import ALL, end_after
+from ...runtime.interpreting.dynamic import ALL, end_after
 from .attrs import operators
 
 Attributes = dict[str, Any]

@@ -16,7 +16,6 @@ from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay import DYNAMIC, LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.data_types import TypeDataOp
-from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.operator import Operator, element_of, shape_of
 from whence.dialects.relay.values import ValueTypes
@@ -36,7 +35,7 @@ from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.interpreting.flow import Region, Stretch
-from whence.runtime.interpreting.language import Computed, LanguageMachine, Native
+from whence.runtime.interpreting.language import LanguageMachine, Native
 from whence.runtime.interpreting.language_program import LanguageFunction, LanguageProgram, Visit
 from whence.runtime.interpreting.shape_patterns import Kept, Pattern
 from whence.runtime.program.inputs import in_order
@@ -44,7 +43,7 @@ from whence.runtime.values.open_specs import OpenSpec
 from whence.support.context import PassContext
 from whence.support.doors import doors
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError, PipelineError, ScheduleError, expectation
+from whence.support.errors import FrontendError, ScheduleError
 
 _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
 """The ops that the machine runs itself; of operators of dynamic shapes, those whose shape depends on values."""
@@ -105,7 +104,7 @@ class VirtualExecutable(InterpretedExecutable):
         self._translated = translate(module)
         depth = cast(int, PassContext.current().option("relay.vm.max_depth"))
         generalise = None if tier == "static" else self._generalise
-        machine = LanguageMachine(self._specialise, generalise, _evaluated, limit, depth)
+        machine = LanguageMachine(self._specialise, generalise, limit, depth)
         types = ValueTypes(module)
         functions = {name: _function(types, op, self._translated.functions[name]) for name, op in _named(module)}
         self._program = LanguageProgram(functions, types.constructors, machine, self._pool)
@@ -114,15 +113,9 @@ class VirtualExecutable(InterpretedExecutable):
         """Write the program to a .tar file for `load_program`, with code for all runs of operators.
 
         What calls have not compiled is compiled now, for all sizes. A FrontendWarning names the layers for which that
-        cannot be. Raises PipelineError where an operator runs in numpy, as its values decide the size of its result,
-        and if the file cannot be written.
+        cannot be. Raises PipelineError if the file cannot be written.
         """
-        steps = [step for region in self._translated.regions for step in region.steps]
-        if hosted := next((step for step in steps if isinstance(step, Computed)), None):
-            expected = "operators that compiled code computes"
-            actual = "one whose values decide the size of its result, which needs the compiler's numpy"
-            raise PipelineError(expectation("export_library", expected, actual, hosted.layer))
-        native = [step for step in steps if isinstance(step, Native)]
+        native = [step for region in self._translated.regions for step in region.steps if isinstance(step, Native)]
         for step in native:
             if step.fixed is None and step.kept is None:
                 self._prepare(step)
@@ -250,11 +243,3 @@ def _example(value: SSAValue) -> Array:
     """Return an array of a value's type, of few bytes."""
     shape = [_EXTENT if n == DYNAMIC_INDEX else n for n in shape_of(value)]
     return np.broadcast_to(np.zeros((), numpy_dtype(element_of(value))), shape)
-
-
-def _evaluated(step: Computed, arrays: Sequence[Array]) -> Sequence[Array]:
-    assert isinstance(step.source, Operator)
-    try:
-        return evaluate(step.source, arrays)
-    except VerifyException as error:
-        raise FrontendError(str(error)) from error
