@@ -394,7 +394,7 @@ class _Translator:
 
 
 def _task(op: Operator, layer: str) -> Task:
-    """What Python does for an operator whose values decide the shape of its result."""
+    """The work of Python for an operator whose values decide the shape of its result."""
     attributes = {name: op.signature.get(name) for name in op.declared_attributes()}
     return Task(op.name.removeprefix("relay."), attributes, layer)
 

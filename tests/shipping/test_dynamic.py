@@ -107,7 +107,7 @@ def program(name: str, attributes: str, given: list[Array], deciding: list[Array
 
 
 def results(values: Any) -> list[Array]:
-    return list(values) if isinstance(values, tuple | list) else [values]
+    return list(cast(Any, values)) if isinstance(values, tuple | list) else [values]
 
 
 def test_the_cases_are_of_all_operators():
@@ -176,7 +176,7 @@ def _drawn(rng: np.random.Generator) -> tuple[type[Dynamic], dict[str, Any], lis
             (DynZerosOp, {"dtype": "int8"}, [numbers(-1, 4)]),
             (DynArangeOp, {"dtype": "int32"}, list(rng.integers(-3, 9, 3).astype(np.float32))),
             (DynTopKOp, {"axis": axis()}, [x, numbers(-1, 5, 1)]),
-            (DynOneHotOp, {"axis": axis()}, [x.astype(np.int32), *np.float32([1, 0]), np.int64(rng.integers(-1, 4))]),
+            (DynOneHotOp, {"axis": axis()}, [x.astype(np.int32), number(1), number(0), np.int64(rng.integers(-1, 4))]),
             (
                 DynPadOp,
                 {"pad_mode": str(rng.choice(["constant", "edge", "reflect", "wrap", "none"]))},
@@ -184,7 +184,7 @@ def _drawn(rng: np.random.Generator) -> tuple[type[Dynamic], dict[str, Any], lis
             ),
             (DynSqueezeOp, {}, [x[..., None], numbers(-4, 4, 1)]),
             (DynExpandDimsOp, {"num_newaxis": int(rng.integers(-1, 3))}, [x, np.int64(axis())]),
-            (DynSparseToDenseOp, {}, [rng.integers(0, 3, (2, count)), numbers(-1, 4), np.float32([5, 6])]),
+            (DynSparseToDenseOp, {}, [rng.integers(0, 3, (2, count)), numbers(-1, 4), floats(2)]),
         ][int(rng.integers(15))],
     )
 
@@ -214,7 +214,7 @@ def test_numpy_takes_and_gives_what_the_static_operator_does():
             np.testing.assert_array_equal(got, array)
             assert (got.dtype, got.shape) == (array.dtype, array.shape)
         taken.add(kind)
-    assert len(taken) == 13
+    assert len(taken) == 12
     assert len(refused) >= 10
 
 
