@@ -10,6 +10,7 @@ from ...support.context import PassContext
 from ...support.errors import ScheduleError
 from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
+from ..relay_to_te.packing import prepare
 from ..relay_to_te.strategy import CHOSEN, schedule_by_rows
 from ..te_to_tir.lower import lower_schedule
 from ..tir_to_te.nests import NotRaised
@@ -28,7 +29,7 @@ def by_strategies(func: PrimFuncOp, machine: Machine) -> PrimFuncOp:
     if SCHEDULED in func.attributes or not option("tir.raise_kernels") or any(map(option, _AS_WRITTEN)):
         return func
     try:
-        schedule = schedule_by_rows(Schedule(raised(func)), machine)
+        schedule = schedule_by_rows(Schedule(prepare(raised(func))), machine)
         rows = schedule.sequence.attributes.get(CHOSEN)
         lowered = lower_schedule(schedule)
     except (NotRaised, ScheduleError, UndecidedSize):

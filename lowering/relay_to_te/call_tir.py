@@ -17,7 +17,7 @@ from ...te import Tensor
 from ..te_to_tir.whole import copy_rows
 from ..tir_to_te.fusion import expressions_of
 from .lower import Lowering
-from .structure import name_computes
+from .packing import prepare
 
 
 def call_tir(op: CallTirOp, data: Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
@@ -25,7 +25,7 @@ def call_tir(op: CallTirOp, data: Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
     kernel = called_kernel(op)
     expressions = expressions_of(kernel)
     if expressions is not None:
-        name_computes(expressions.computes)
+        prepare(expressions)
     results: Tensor | list[Tensor] = te.extern_primfunc(data, kernel, expressions=expressions)
     return results if isinstance(results, Tensor) else tuple(results)
 

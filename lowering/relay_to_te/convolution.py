@@ -133,6 +133,12 @@ def _empty(w: _Window, extent: Size, out: Size) -> float:
     return sum(not 0 <= pixel < extent for pixel in pixels) / max(1, len(pixels))
 
 
+def are_joined(batch: int, chunks: int, image: Sequence[int]) -> bool:
+    """Return whether rows of pixels whose windows are single ones are one axis, in blocked results."""
+    closed = not any(isinstance(extent, SizeExpr) for extent in (batch, *image))
+    return len(image) > 1 and closed and not (prod(image) % _EVEN and batch * chunks < _SHARES)
+
+
 def by_pixel(result: Sequence[int], product: Callable[..., Expr], name: str) -> Tensor:
     """A blocked convolution whose windows are single pixels, side by side: the sums of `product` of each point.
 
@@ -140,8 +146,7 @@ def by_pixel(result: Sequence[int], product: Callable[..., Expr], name: str) -> 
     blocks of channels, can be shared between threads.
     """
     batch, chunks, *image, lanes = result
-    closed = not any(isinstance(extent, SizeExpr) for extent in (batch, *image))
-    if len(image) == 1 or not closed or (prod(image) % _EVEN and batch * chunks < _SHARES):
+    if not are_joined(batch, chunks, image):
         names = (*("z", "y", "x")[-len(image) :], "ol")
         return te.compute(result, product, name, "conv2d_NCHWc", None, names)
 

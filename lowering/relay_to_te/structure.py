@@ -43,7 +43,9 @@ Index = dict[int, int]
 """An index that is a sum of multiples of axes, but for a number: axis -> factor. Axes of one value are left out."""
 
 
-class _Operand(NamedTuple):
+class Operand(NamedTuple):
+    """An element that the term of a reduction is a product of, and where it is read."""
+
     compute: ComputeOp
     read: ReadOp
     point: tuple[Index, ...]
@@ -60,19 +62,19 @@ class _Operand(NamedTuple):
         named = [axis for index in uses for axis in index]
         return len(set(named)) == len(named) and all(list(index.values()) == [1] for index in uses)
 
-    def windows(self, rank: int) -> dict[int, tuple[int, int]]:
-        """Return the places of windows: data axis -> the reduce axis of the same index, and the step along the data.
+    def windows(self, rank: int) -> set[int]:
+        """Return the data axes along which windows slide: a window may be one element, but not of each step.
 
         Empty where an index is another sum of several axes.
         """
-        places: dict[int, tuple[int, int]] = {}
+        slides = set[int]()
         for index in self.point:
-            if len(index) > 1:
-                data, terms = [axis for axis in index if axis < rank], [axis for axis in index if axis >= rank]
-                if len(data) != 1 or len(terms) != 1:
-                    return {}
-                places[data[0]] = (terms[0], index[data[0]])
-        return places
+            data = [axis for axis in index if axis < rank]
+            if len(index) > 1 and (len(data), len(index)) != (1, 2):
+                return set()
+            if len(index) > 1 or any(index[axis] != 1 for axis in data):
+                slides.update(data)
+        return slides
 
 
 def name_structure(schedule: Schedule) -> Schedule:
@@ -106,7 +108,7 @@ def structural_tag(compute: ComputeOp) -> str:
         return NORMALIZED if _is_normalized(compute) else ""
     if compute.combiner is not None or compute.inits or len(compute.outputs) != 1:
         return ""
-    operands, rank = _operands(compute), compute.rank
+    operands, rank = operands_of(compute), compute.rank
     several = {axis for axis, extent in enumerate((*compute.shape, *compute.reduce_shape)) if not same(extent, 1)}
     if operands is None or not several - set(range(rank)):
         return ""
@@ -153,7 +155,7 @@ def _keep_terms(compute: ComputeOp) -> None:
                 source.attributes["keep"] = UnitAttr()
 
 
-def _product(operands: Sequence[_Operand], several: set[int], rank: int) -> str:
+def _product(operands: Sequence[Operand], several: set[int], rank: int) -> str:
     if any(_is_dense(rows, columns, several, rank) for rows, columns in _ways(operands)):
         return "dense"
     for image, weight in _ways(operands):
@@ -164,12 +166,12 @@ def _product(operands: Sequence[_Operand], several: set[int], rank: int) -> str:
     return ""
 
 
-def _ways(operands: Sequence[_Operand]) -> list[tuple[_Operand, _Operand]]:
+def _ways(operands: Sequence[Operand]) -> list[tuple[Operand, Operand]]:
     first, second = operands
     return [(first, second), (second, first)]
 
 
-def _is_dense(rows: _Operand, columns: _Operand, several: set[int], rank: int) -> bool:
+def _is_dense(rows: Operand, columns: Operand, several: set[int], rank: int) -> bool:
     """Return whether a product has the last axis in the one operand, as it is, and the one before in the other.
 
     The other may be read at any sums of axes, as an image with channels last is.
@@ -190,7 +192,7 @@ def _is_dense(rows: _Operand, columns: _Operand, several: set[int], rank: int) -
     return columns.is_plain(several) and rows.axes | columns.axes >= several
 
 
-def _is_pixels(image: _Operand, weight: _Operand, several: set[int], rank: int) -> bool:
+def _is_pixels(image: Operand, weight: Operand, several: set[int], rank: int) -> bool:
     """Return whether a product is a convolution whose pixels follow one another in the image, and not in the weight.
 
     The last three axes are channels, of the weight alone, and rows and columns of pixels, of the image alone. Those
@@ -210,10 +212,10 @@ def _is_pixels(image: _Operand, weight: _Operand, several: set[int], rank: int) 
     if image.axes - terms != data - {channel} or rank - 1 not in pixels:
         return False
     windows = image.windows(rank)
-    return (image.is_plain(several) or (bool(windows) and windows.keys() <= pixels)) and rank - 1 in image.point[-1]
+    return (image.is_plain(several) or (bool(windows) and windows <= pixels)) and rank - 1 in image.point[-1]
 
 
-def _is_depthwise(image: _Operand, weight: _Operand, several: set[int], rank: int) -> bool:
+def _is_depthwise(image: Operand, weight: Operand, several: set[int], rank: int) -> bool:
     """Return whether a product is that of a window of each image with numbers of its own."""
     images = set(range(rank - 2))
     return (
@@ -227,7 +229,7 @@ def _is_depthwise(image: _Operand, weight: _Operand, several: set[int], rank: in
     )
 
 
-def _slides(image: _Operand, several: set[int], rank: int) -> bool:
+def _slides(image: Operand, several: set[int], rank: int) -> bool:
     """Return whether windows slide along the rows and the columns of images, the last axes and dimensions."""
     window = image.compute.reduce_shape
     if rank < 3 or len(image.point) != rank or not all(isinstance(extent, int) for extent in window):
@@ -248,8 +250,11 @@ def _slides(image: _Operand, several: set[int], rank: int) -> bool:
     )
 
 
-def _operands(compute: ComputeOp) -> list[_Operand] | None:
-    """The one or two elements whose product, after casts that change no number, is the term of a reduction."""
+def operands_of(compute: ComputeOp) -> list[Operand] | None:
+    """Return the one or two elements whose product, after casts that change no number, is the term of a reduction.
+
+    None where it is anything else.
+    """
     value = compute.yielded
     op = value.owner
     values = list(op.operands) if isinstance(op, _PRODUCTS) else [value]
@@ -258,7 +263,7 @@ def _operands(compute: ComputeOp) -> list[_Operand] | None:
         return None
     extents = (*compute.shape, *compute.reduce_shape)
     ranges = tuple((0, extent - 1) for extent in extents)
-    operands: list[_Operand] = []
+    operands: list[Operand] = []
     axes: list[SSAValue] = list(compute.block.args)
     for read in filter(_is_read, reads):
         point: list[Index] = []
@@ -277,7 +282,7 @@ def _operands(compute: ComputeOp) -> list[_Operand] | None:
                 else:
                     blocked |= atom.used_dims()
             point.append(index)
-        operands.append(_Operand(compute, read, tuple(point), frozenset(blocked)))
+        operands.append(Operand(compute, read, tuple(point), frozenset(blocked)))
     return operands
 
 
@@ -294,7 +299,7 @@ def _is_read(op: object) -> TypeGuard[ReadOp]:
 
 def _order(compute: ComputeOp) -> None:
     """Read the columns' operand of a product last."""
-    operands = _operands(compute)
+    operands = operands_of(compute)
     assert operands is not None
     rows, columns = operands
     if compute.rank - 1 not in columns.axes:
