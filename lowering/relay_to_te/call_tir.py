@@ -25,7 +25,7 @@ def call_tir(op: CallTirOp, data: Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
     kernel = called_kernel(op)
     expressions = expressions_of(kernel)
     if expressions is not None:
-        prepare(expressions)
+        expressions = prepare(expressions.clone())
     results: Tensor | list[Tensor] = te.extern_primfunc(data, kernel, expressions=expressions)
     return results if isinstance(results, Tensor) else tuple(results)
 

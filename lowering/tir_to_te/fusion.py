@@ -15,6 +15,7 @@ from ...dialects.relay.traits import OpPattern
 from ...dialects.sizes import same_shape
 from ...dialects.sizes.types import extents_of
 from ...dialects.tir import SCHEDULED, PrimFuncOp
+from ...support.identity import while_alive
 from .nests import NotRaised
 from .raising import raised
 
@@ -29,8 +30,12 @@ def note_patterns(module: ModuleOp) -> None:
         op.attributes[PATTERN] = IntegerAttr(int(patterns[kernel]), i64)
 
 
+@while_alive
 def expressions_of(func: PrimFuncOp) -> te.FuncOp | None:
-    """Return the tensor expressions that a kernel computes; None where its loops are scheduled, or more than those."""
+    """Return the tensor expressions that a kernel computes, which are not to be changed, nor is a kernel from then on.
+
+    None where its loops are scheduled, or more than those.
+    """
     if SCHEDULED in func.attributes:
         return None
     try:

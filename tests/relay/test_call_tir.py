@@ -16,10 +16,14 @@ from whence.contrib import graph_executor
 from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.call_tir import CallTirOp, calls_of
 from whence.dialects.relay.traits import OpPattern
+from whence.dialects.te import FuncOp
+from whence.dialects.tir import PrimFuncOp
 from whence.executables.executable import Executable
 from whence.kernels import create_prim_func
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.tir_to_te import fusion
 from whence.lowering.tir_to_te.fusion import op_pattern
+from whence.lowering.tir_to_te.raising import raised
 from whence.provenance.span import leaves
 from whence.reading.textio import context
 from whence.script import from_source
@@ -391,6 +395,22 @@ def test_patterns_and_fusion(name: str):
     np.testing.assert_allclose(exe(data), np.tanh(meaning(np.exp(data))), rtol=1e-4, atol=1e-5)
     count = {OpPattern.OPAQUE: 3, OpPattern.COMM_REDUCE: 2}.get(pattern, 1)
     assert len(exe.artifact.kernels) == count
+
+
+def test_a_kernel_is_raised_once_for_how_it_fuses_and_for_its_code(monkeypatch: pytest.MonkeyPatch):
+    kernels: list[PrimFuncOp] = []
+
+    def counted(func: PrimFuncOp) -> FuncOp:
+        kernels.append(func)
+        return raised(func)
+
+    monkeypatch.setattr(fusion, "raised", counted)
+    a = te.placeholder((6, 8), name="a")
+    func = create_prim_func([a, _square(a)], "square")
+    x = relay.var("x", shape=(6, 8))
+    call = relay.tanh(relay.call_tir("square", relay.exp(x)))
+    whence.compile(whence.IRModule({"main": relay.Function([x], call), "square": PrimFunc.of(func)}))
+    assert len(kernels) == 1
 
 
 def _stage(a: Any, kind: int) -> Any:
