@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Protocol, cast
 
 from xdsl.dialects import arith
@@ -89,13 +89,16 @@ class StatementEmitter(VectorEmitter):
         if len(numbers) == 1:
             sides = inside(affine_map(len(self.indices), tuple(point)), self.tensors[tensor_of(read)])
             known = {str(simplify(guard, self._limits)) for guard in guards}
-            outside = [
-                side
-                for side in sides
-                if not at_least(bounds(side, self._limits)[0], 0) and str(simplify(side, self._limits)) not in known
-            ]
+            outside = [side for side in sides if not self._holds(side, known)]
         with self.builder.located(read.location or self.builder.location):
             return self.load(read, point, [*guards, *outside], numbers, stride)
+
+    def _holds(self, side: AffineExpr, known: Set[str]) -> bool:
+        """Return whether a side is at least 0 in all iterations, or one of the known guards."""
+        if not side.used_dims() <= set(range(len(self._limits))):
+            # An index that is a value, which may be anything.
+            return False
+        return at_least(bounds(side, self._limits)[0], 0) or str(simplify(side, self._limits)) in known
 
     def _operands(self, expr: Expr, guarded: bool) -> list[tuple[Expr, bool]]:
         if isinstance(expr, Joint) and isinstance(expr.op, Operation):

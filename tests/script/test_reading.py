@@ -249,7 +249,7 @@ def test_all_mistakes_are_told_in_one_run() -> None:
         ("T.float32(0.0)\n            C", "1 // 0\n            C", "14:29: expected arithmetic that has a result"),
         ('"float32"), E', '"float32", strides=(1, 6)), E', "close together, got strides"),
         ("def mm(", "def mm(q, ", "3:8: expected a type of the parameter q"),
-        ("vi, vj = T.axis.remap(", "vi = T.axis.remap(", "expected a letter and a loop for each of 1 names"),
+        ("vi, vj = T.axis.remap(", "vi, vj, vk = T.axis.remap(", "expected a letter and a loop for each of 3 names"),
         ("E[vi, vj] = ", "E[vi, vj] == ", "19:13: expected a statement, got a value that nothing uses"),
         ("in T.grid(8, 4)", "in T.grid(8, 4", r"16:28: expected Python's syntax, got invalid syntax"),
         ('        with T.sblock("E"):', "        return 1", "Python's"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import whence.script.vectors as vectors
-from whence.script.expressions import Expressions
+from whence.script.calls import Calls
 from whence.script.names import listed
 from whence.script.words import ALLOCATIONS
 from whence.support.dtypes import INT, NAMES
@@ -21,22 +21,32 @@ from whence.te.language.expr import Const, Expr, Range, SizeVar, Var, convert
 from whence.te.language.statements import Allocate, Buffer, BufferStore, DeclBuffer, SeqStmt, Stmt
 from whence.tir.script_text import packed
 
+_VARIABLES = ("var", "size_var", "env_thread", "Var", "SizeVar")
+_VARIABLES_OF_TE = frozenset(
+    f"{room}.{name}"
+    for rooms, names in ((("te", "tvm.te"), ("var", "size_var")), (("tir", "tvm.tir"), ("Var", "SizeVar", "var")))
+    for room in rooms
+    for name in names
+)
 _SCOPES = {"global": "global", "local": "local", "": "global"}
 _PARAMETERS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type")
 """The arguments of a buffer by place, those of `T.Buffer` and, behind its source, of `T.match_buffer`."""
 _UNUSED = frozenset(("annotations", "axis_separators", "layout", "span", "condition"))
 
 
-class Declarations(Expressions):
+class Declarations(Calls):
     """Reads declarations. `views` are those of the block, `extents` those of the loops around."""
 
     views: list[MatchBufferRegion]
     extents: dict[Var, Range]
+    handles: dict[Var, Buffer | None]
+    """The handles among the parameters, with their buffers as soon as these are known."""
 
     def is_variable(self, word: str, call: ast.Call) -> bool:
         """Return whether `name = T.word(..)` declares a variable."""
         is_flag = all(keyword.arg in ("is_size_var", "dtype") for keyword in call.keywords)
-        return (word in NAMES and not call.args and is_flag) or word in ("var", "size_var", "env_thread")
+        is_named = word in _VARIABLES or (not word and ast.unparse(call.func) in _VARIABLES_OF_TE)
+        return (word in NAMES and not call.args and is_flag) or is_named
 
     def variable(self, name: str, node: ast.expr) -> Var:
         """A variable of an annotation or a declaration; one that shapes name already stays."""
@@ -45,18 +55,21 @@ class Declarations(Expressions):
         if isinstance(known, Var) and known.dtype in (INT, "int64") and isinstance(node, ast.Call):
             return known
         is_size = isinstance(node, ast.Call) and (
-            self.word(node.func) == "size_var" or any(word.arg == "is_size_var" for word in node.keywords)
+            node_name(node.func) in ("size_var", "SizeVar") or any(word.arg == "is_size_var" for word in node.keywords)
         )
         return (SizeVar if is_size else Var)(name, dtype)
 
     def annotated_dtype(self, node: ast.expr) -> str:
-        """The dtype that `T.int32`, `T.int32()` or `T.var("int32")` says."""
+        """The dtype that `T.int32`, `T.let[T.int32]`, `T.int32()` or `T.var("int32")` says."""
+        if isinstance(node, ast.Subscript) and self.word(node.value) == "let":
+            return self.annotated_dtype(node.slice)
         call = node if isinstance(node, ast.Call) else None
         word = self.word(node if call is None else call.func)
-        if call is not None and word in ("var", "size_var"):
+        if call is not None and (word in _VARIABLES or ast.unparse(call.func) in _VARIABLES_OF_TE):
             args, named = self.arguments(call)
-            texts = [*args, *named.values()]
-            return self.text(texts[0], "a dtype") if texts else INT
+            # Behind the name of a variable, which its declaration gives anew.
+            given = named.get("dtype", args[-1] if len(args) == 1 + (word not in ("var", "size_var")) else None)
+            return INT if given is None else self.text(given, "a dtype")
         if word == "handle" or (call is not None and word == "Ptr"):
             return "handle"
         if not vectors.is_dtype(word):
@@ -68,7 +81,7 @@ class Declarations(Expressions):
     def shape(self, node: ast.expr) -> list[Any]:
         """The extents of a shape; a string is the name of a size, which is defined by that."""
         elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-        return [extent for element in elements for extent in self._extents(element)]
+        return [extent for element in self.spread(elements) for extent in self._extents(element)]
 
     def _extents(self, node: ast.expr) -> list[Any]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -141,6 +154,8 @@ class Declarations(Expressions):
             return [partial(Allocate, buffer)]
         if word == "allocate_const":
             return self._constants(name, call)
+        if word == "Buffer" and not any(word.arg == "data" for word in call.keywords):
+            self.source.refuse(call, f"expected the data of {name}; T.alloc_buffer makes memory")
         return self._view(name, call)
 
     def match(self, target: ast.Name, call: ast.Call, source: ast.expr) -> None:
@@ -169,11 +184,22 @@ class Declarations(Expressions):
         if "data" not in given or _is_none(given["data"]):
             return [partial(Allocate, buffer)]
         source = self.value(given["data"])
+        if isinstance(source, Var) and source in self.handles:
+            if (known := self.handles[source]) is None:
+                return self.matched(buffer, source, call)
+            source = known
         if not isinstance(source, Buffer):
             self.source.refuse(given["data"], "expected the data of a buffer")
         if source.dtype != buffer.dtype:
             self.source.refuse(call, f"expected {source.dtype} as in {source.name}, got {buffer.dtype}")
         return self._viewed(name, source, buffer)
+
+    def matched(self, buffer: Buffer, handle: Var, node: ast.AST) -> list[Stmt | Callable[[Stmt], Stmt]]:
+        """Let a buffer be what a handle among the parameters points to."""
+        with self.source.judged(node):
+            buffer.check_packed("T.match_buffer")
+        self.names[buffer.name] = self.handles[handle] = buffer
+        return []
 
     def viewed(self, target: ast.Name, source: Buffer, call: ast.Call) -> list[Stmt | Callable[[Stmt], Stmt]]:
         """`source.view(*shape)`: the same elements by another shape."""
@@ -201,7 +227,9 @@ class Declarations(Expressions):
 
     def _constants(self, name: str, call: ast.Call) -> list[Stmt | Callable[[Stmt], Stmt]]:
         """`T.allocate_const`: a buffer with a store for each number."""
-        given = self.given(call, 0, ("data", "dtype", "shape"))
+        given = self.given(call, 0, ("data", "dtype", "extents"))
+        if "extents" in given:
+            given["shape"] = given["extents"]
         if "data" not in given:
             self.source.refuse(call, "expected the numbers of a constant buffer")
         buffer = self.buffer(name, call, {key: given[key] for key in ("dtype", "shape") if key in given})
@@ -217,6 +245,10 @@ class Declarations(Expressions):
         ]
         self.names[name] = buffer
         return [lambda body: Allocate(buffer, SeqStmt([*stores, body]))]
+
+
+def node_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _extent(value: Any) -> Any:

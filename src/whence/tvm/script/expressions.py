@@ -11,9 +11,8 @@ from typing import Any, cast
 import whence.script.vectors as vectors
 from whence.script.names import NUMBERS, PLAIN, Names, described, listed, syntax
 from whence.script.source import Mistake
-from whence.script.words import CALLS, SPECIAL
-from whence.support.dtypes import BOOL, NAMES, element_of, is_float, lanes_of, rounded, with_lanes
-from whence.support.names import did_you_mean
+from whence.script.words import CALLS
+from whence.support.dtypes import BOOL, element_of, is_float, lanes_of, rounded, with_lanes
 from whence.te.language.blocks import BufferRegion
 from whence.te.language.expr import (
     Axis,
@@ -23,14 +22,12 @@ from whence.te.language.expr import (
     Var,
     binary,
     compare,
-    constant,
     convert,
     operate,
 )
 from whence.te.language.lanes import vector_access
-from whence.te.language.math import call_pure_extern, logical_not, reinterpret
-from whence.te.language.math import cast as cast_to
-from whence.te.language.statements import Buffer, ExternCall, Pointer, load
+from whence.te.language.math import logical_not
+from whence.te.language.statements import Buffer, load
 from whence.te.language.walks import at
 
 _Operator = Callable[[Any, Any], Any]
@@ -73,7 +70,9 @@ class Expressions(Names):
         return self.number(value, node)
 
     def number(self, value: Any, node: ast.AST) -> Expr:
-        """A value as an expression."""
+        """A value as an expression; a slice of a buffer is the vector of its elements."""
+        if isinstance(value, BufferRegion):
+            return self._lanes(value, node)
         if not isinstance(value, Expr | bool | int | float):
             self.source.refuse(node, f"expected a number, got {described(value)}")
         with self.source.judged(node):
@@ -133,7 +132,7 @@ class Expressions(Names):
             case ast.BoolOp():
                 return self._logic(node)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                return self.values(elements)
+                return self.values(self.spread(elements))
             case ast.Dict(keys=keys, values=values):
                 return {
                     self.text(key, "a key") if key is not None else "": self.value(value)
@@ -146,7 +145,7 @@ class Expressions(Names):
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return CALLS["if_then_else"](self.expr(test), self.expr(body), self.expr(orelse))
             case ast.Call():
-                return self._call(node)
+                return self.call(node)
             case _:
                 self.source.refuse(node, f"expected an expression of TVMScript, got {syntax(node)}")
 
@@ -259,15 +258,31 @@ class Expressions(Names):
 
     def indices(self, node: ast.Subscript) -> list[Any]:
         """The indices of an access: expressions, vectors, or slices of expressions."""
-        return self._each(self._index, node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+        nodes = self.spread(node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+        return [index for indices in self._each(self._index, nodes) for index in indices]
 
-    def _index(self, node: ast.expr) -> Any:
+    def _index(self, node: ast.expr) -> list[Any]:
         if not isinstance(node, ast.Slice):
-            return self.whole(self.value(node), node)
-        if node.step is not None:
-            self.source.refuse(node, "expected a slice of neighbours, got one with a step; T.Ramp has one")
-        ends = (node.lower, node.upper)
-        return slice(*(None if end is None else self.whole(self.value(end), end) for end in ends))
+            value = self.value(node)
+            return [self.whole(part, node) for part in (value if isinstance(value, list) else [value])]
+        ends = (node.lower, node.upper, node.step)
+        start, stop, step = (None if end is None else self.whole(self.value(end), end) for end in ends)
+        if step is None or (isinstance(step, Const) and step.value == 1):
+            return [slice(start, stop)]
+        start = convert(0) if start is None else start
+        length = None if stop is None else _difference(stop, start)
+        if not isinstance(step, Const) or step.value < 1 or not isinstance(length, int):
+            self.source.refuse(node, "expected a slice of known length with a step above 0")
+        with self.source.judged(node):
+            return [vectors.ramp(start, step, -(-length // int(step.value)))]
+
+    def _lanes(self, region: BufferRegion, node: ast.AST) -> Expr:
+        *outer, last = region.region
+        if any(one.extent != 1 for one in outer) or not isinstance(last.extent, int):
+            self.source.refuse(node, "expected a number, or a slice of known length in the last index alone")
+        with self.source.judged(node):
+            lanes = last.min if last.extent == 1 else vectors.ramp(convert(last.min), 1, last.extent)
+            return load(region.buffer, [*(convert(one.min) for one in outer), convert(lanes)])
 
     def _region(self, buffer: Buffer, indices: list[Any]) -> BufferRegion:
         ranges: list[Range] = []
@@ -301,6 +316,8 @@ class Expressions(Names):
         match base, node.attr:
             case Buffer(), "data":
                 return base
+            case Buffer(), ("elem_offset" | "strides" as name):
+                return getattr(base, name)
             case Buffer(), "shape":
                 return list(base.shape)
             case ((Buffer() | Expr()), "dtype"):
@@ -310,166 +327,29 @@ class Expressions(Names):
 
     # Calls
 
+    def call(self, node: ast.Call) -> Any:
+        """The meaning of a call."""
+        raise NotImplementedError
+
     def arguments(self, node: ast.Call) -> tuple[list[ast.expr], dict[str, ast.expr]]:
         """The arguments of a call, by place and by name."""
-        if starred := [part for part in node.args if isinstance(part, ast.Starred)]:
-            self.source.refuse(starred[0], "expected arguments one by one, got a starred one")
         if any(word.arg is None for word in node.keywords):
             self.source.refuse(node, "expected arguments one by one, got **")
-        return list(node.args), {str(word.arg): word.value for word in node.keywords}
+        return self.spread(node.args), {str(word.arg): word.value for word in node.keywords}
 
-    def _call(self, node: ast.Call) -> Any:
-        word = self.word(node.func)
-        args, named = self.arguments(node)
-        if not word:
-            return self._method(node, args, named)
-        if vectors.is_dtype(word) or word == BOOL:
-            return self._converted(node, word, args)
-        if word in SPECIAL:
-            return self._special(node, word, args, named)
-        if word not in CALLS:
-            self.source.refuse(node, f"expected a number here, got T.{word}")
-        values = self.values(args)
-        with self.source.judged(node):
-            try:
-                return CALLS[word](*[convert(value) if isinstance(value, Expr) else value for value in values])
-            except (TypeError, ValueError, AttributeError):
-                self.source.refuse(node, f"expected the arguments that T.{word} takes, got {len(args)}")
-
-    def _method(self, node: ast.Call, args: list[ast.expr], named: dict[str, ast.expr]) -> Any:
-        match node.func:
-            case ast.Name(id="float" | "int" | "bool" as name) if len(args) == 1 and name not in self.names:
-                value = self.value(args[0])
-                try:
-                    return {"float": float, "int": int, "bool": bool}[name](value)
-                except (TypeError, ValueError, OverflowError):
-                    self.source.refuse(node, f"expected a number or its text in {name}(..), got {described(value)}")
-            case ast.Attribute(attr="astype", value=inner) if len(args) == 1:
-                return self._cast(node, self.text(args[0], "a dtype"), self.value(inner))
-            case ast.Attribute(attr="vload", value=inner) if args:
-                buffer, begin = self.buffer_of(inner), self.value(args[0])
-                dtype = self.text(args[1], "a dtype") if len(args) > 1 else None
-                with self.source.judged(node):
-                    return buffer.vload(begin, dtype)
-            case ast.Attribute(attr="access_ptr", value=inner):
-                buffer, given = self.buffer_of(inner), [self.value(arg) for arg in args]
-                with self.source.judged(node):
-                    try:
-                        return buffer.access_ptr(*given, **{name: self.value(value) for name, value in named.items()})
-                    except TypeError:
-                        self.source.refuse(node, "expected access_ptr(mask, offset=elements)")
-            case ast.Attribute(value=inner) if not self.word(node.func):
-                self.source.refuse(node, f"expected a function of T, got {syntax(node.func)}")
-            case ast.Name(id=name):
-                self.source.refuse(node, f"expected a function of T, got {name}(..), as nothing of Python's is run")
-            case _:
-                self.source.refuse(node, f"expected a function of T, got {syntax(node.func)}")
-
-    def _converted(self, node: ast.Call, dtype: str, args: list[ast.expr]) -> Any:
-        if len(args) != 1:
-            self.source.refuse(node, f"expected T.{dtype}(number), got {len(args)} arguments")
-        literal = args[0].value if isinstance(args[0], ast.Constant) else None
-        value = literal if isinstance(literal, float) else self.value(args[0])
-        if isinstance(value, str) and is_float(element_of(dtype)):
-            try:
-                value = float(value)
-            except ValueError:
-                self.source.refuse(args[0], f"expected inf, nan or a number, got {value!r}")
-        if isinstance(value, Const) and value.location is None:
-            value = value.value
-        if isinstance(value, NUMBERS):
-            element = element_of(dtype)
-            if is_float(element) and isinf(rounded(value, element)) and not isinf(value):
-                self.source.refuse(args[0], f"expected a number of {element}, got {value}")
-            with self.source.judged(node):
-                number = constant(float(value) if is_float(element_of(dtype)) else value, element_of(dtype))
-                return number if lanes_of(dtype) == 1 else vectors.broadcast(number, lanes_of(dtype))
-        return self._cast(node, dtype, value)
-
-    def _cast(self, node: ast.AST, dtype: str, value: Any) -> Any:
-        if not vectors.is_dtype(dtype) and dtype != BOOL:
-            self.source.refuse(node, f"expected a dtype, got {dtype!r}{did_you_mean(dtype, NAMES)}")
-        with self.source.judged(node):
-            return cast_to(dtype, self.number(value, node))
-
-    def _special(self, node: ast.Call, word: str, args: list[ast.expr], named: dict[str, ast.expr]) -> Any:
-        values = [*args, *named.values()]
-        least = {"Ramp": 3, "Broadcast": 2, "Shuffle": 2, "Let": 1, "let": 3, "masked_load": 3}.get(word, 2)
-        if len(values) < least and word not in ("call_extern", "call_pure_extern"):
-            self.source.refuse(node, f"expected {least} arguments of T.{word}, got {len(values)}")
-        match word:
-            case "Cast":
-                return self._cast(node, self.text(values[0], "a dtype"), self.value(values[1]))
-            case "cast":
-                return self._cast(node, self.text(values[1], "a dtype"), self.value(values[0]))
-            case "reinterpret":
-                dtype, operand = self.text(values[0], "a dtype"), self.value(values[1])
-                with self.source.judged(node):
-                    return reinterpret(dtype, operand)
-            case "Ramp":
-                with self.source.judged(node):
-                    return vectors.ramp(self.expr(values[0]), self.expr(values[1]), self.value(values[2]))
-            case "Broadcast":
-                with self.source.judged(node):
-                    return vectors.broadcast(self.expr(values[0]), self.value(values[1]))
-            case "Shuffle":
-                parts, lanes = (self.value(value) for value in values[:2])
-                with self.source.judged(node):
-                    return vectors.shuffle([self.number(part, values[0]) for part in _list(parts)], _list(lanes))
-            case "masked_load":
-                return self._masked_load(node, values)
-            case "call_llvm_pure_intrin" | "call_llvm_intrin":
-                return self._intrinsic(node, values)
-            case "Let" | "let":
-                return self._let(node, word, args, named)
-            case _:
-                return self._external(node, values)
-
-    def _masked_load(self, node: ast.Call, values: list[ast.expr]) -> Any:
-        dtype, buffer = self.text(values[0], "a dtype"), self.value(values[1])
-        *indices, mask = (self.value(value) for value in values[2:])
-        with self.source.judged(node):
-            return vectors.masked_load(dtype, buffer, indices, mask)
-
-    def _intrinsic(self, node: ast.Call, values: list[ast.expr]) -> Any:
-        dtype, name = self.text(values[0], "a dtype"), self.text(values[1], "the name of an intrinsic")
-        operands = [self.number(self.value(value), value) for value in values[2:]]
-        with self.source.judged(node):
-            return vectors.intrinsic(dtype, name, operands)
-
-    def _external(self, node: ast.Call, values: list[ast.expr]) -> Any:
-        if len(values) < 2:
-            self.source.refuse(node, "expected a dtype and the name of a function")
-        dtype, name = self.text(values[0], "a dtype"), self.text(values[1], "the name of a function")
-        arguments = [self.value(value) for value in values[2:]]
-        if any(isinstance(argument, Buffer | Pointer) for argument in arguments):
-            return ExternCall(
-                name, tuple(a if isinstance(a, Buffer | Pointer) else convert(a) for a in arguments), packed=False
-            )
-        with self.source.judged(node):
-            if dtype == "handle":
-                return ExternCall(name, tuple(map(convert, arguments)), packed=False)
-            return call_pure_extern(dtype, name, *arguments)
-
-    def _let(self, node: ast.Call, word: str, args: list[ast.expr], named: dict[str, ast.expr]) -> Any:
-        """The body with the value for the name, which is written once."""
-        body, bindings = args[0], named.get("where")
-        if word == "let" and len(args) == 3:
-            pairs, body = [(args[0], args[1])], args[2]
-        elif isinstance(bindings, ast.Dict):
-            pairs = [(key, value) for key, value in zip(bindings.keys, bindings.values, strict=True) if key is not None]
-        else:
-            self.source.refuse(node, "expected T.Let(body, where={name: value})")
-        with self.scope():
-            for key, value in pairs:
-                if not isinstance(key, ast.Name):
-                    self.source.refuse(key, "expected a name")
-                self.names[key.id] = self.expr(value)
-            return self.value(body)
-
-
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else [value]
+    def spread(self, nodes: Iterable[ast.expr]) -> list[ast.expr]:
+        """The nodes, and for a starred list each of its parts."""
+        found: list[ast.expr] = []
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                found.append(node)
+                continue
+            parts = listed(self.value(node.value))
+            if parts is None:
+                self.source.refuse(node, f"expected a list behind *, got {ast.unparse(node.value)}")
+            numbers = (ast.copy_location(ast.Constant(number), node) for number in range(len(parts)))
+            found += [ast.copy_location(ast.Subscript(node.value, number, ast.Load()), node) for number in numbers]
+        return found
 
 
 def _difference(stop: Expr, start: Expr) -> Any:

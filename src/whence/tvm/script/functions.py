@@ -9,7 +9,7 @@ from typing import Any
 from whence.relay.module import IRModule
 from whence.script import relax_functions
 from whence.script.block_heads import Blocks
-from whence.script.names import keyed
+from whence.script.names import POISON, keyed
 from whence.script.relax_head import Head
 from whence.script.source import Mistake, Source
 from whence.support.dtypes import NAMES
@@ -141,9 +141,9 @@ class _Functions(Blocks):
             for argument in (*node.args.posonlyargs, *node.args.args):
                 try:
                     params.append(self._parameter(argument))
+                    self.names[argument.arg] = params[-1]
                 except Mistake:
-                    params.append(Buffer((1,), "float32", argument.arg))
-                self.names[argument.arg] = params[-1]
+                    self.names[argument.arg] = POISON
             private = any(
                 word.arg == "private" and isinstance(word.value, ast.Constant) and word.value.value is True
                 for decorator in node.decorator_list
@@ -151,14 +151,16 @@ class _Functions(Blocks):
                 for word in decorator.keywords
             )
             self.attrs: dict[str, Any] = {} if private else {"global_symbol": node.name}
-            self.handles: dict[Var, Buffer] = {}
+            self.handles = {one: None for one in params if isinstance(one, Var) and one.dtype == "handle"}
             body = self.sequence([stmt for stmt in node.body if not self._signature(stmt)])
-            for param in params:
-                if isinstance(param, Var) and param.dtype == "handle" and param not in self.handles:
+            # A mistake may be in the very statement that says what a handle is.
+            for param in self.handles if not self.source.mistakes else ():
+                if self.handles[param] is None:
                     self.source.record(
                         node.lineno, node.col_offset + 1, f"expected T.match_buffer({param.name}, shape) of the handle"
                     )
-            buffer_map = {**{p.data: p for p in params if isinstance(p, Buffer)}, **self.handles}
+            buffer_map = {p.data: p for p in params if isinstance(p, Buffer)}
+            buffer_map |= {handle: buffer for handle, buffer in self.handles.items() if buffer is not None}
             variables = [param.data if isinstance(param, Buffer) else param for param in params]
             return PrimFunc(variables, body, None, buffer_map, self.attrs)
 
@@ -192,11 +194,23 @@ class _Functions(Blocks):
                 case ast.Assign(
                     targets=[ast.Name() as target], value=ast.Call(func=func, args=[ast.Name() as handle, *_]) as call
                 ) if self.word(func) == "match_buffer" and isinstance(self.names.get(handle.id), Var):
-                    self._matched(target, call, self.names[handle.id])
+                    buffer = self.buffer(target.id, call, self.given(call, 1))
+                    self.matched(buffer, self.names[handle.id], call)
                 case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as call) if self.is_variable(
                     self.word(call.func), call
                 ):
                     self.names[target.id] = self.variable(target.id, call)
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(
+                    values
+                ):
+                    pairs = [
+                        (name, value)
+                        for name, value in zip(names, values, strict=True)
+                        if isinstance(name, ast.Name) and isinstance(value, ast.Call)
+                    ]
+                    if len(pairs) < len(names) or not all(self.is_variable(self.word(v.func), v) for _, v in pairs):
+                        return False
+                    self.names |= {name.id: self.variable(name.id, value) for name, value in pairs}
                 case _:
                     return False
         except Mistake:
@@ -210,9 +224,3 @@ class _Functions(Blocks):
             self.source.refuse(call, "expected a dictionary in T.func_attr")
         for key, value in notes.items():
             self.attrs[key] = getattr(value, "value", value)
-
-    def _matched(self, target: ast.Name, call: ast.Call, handle: Var) -> None:
-        buffer = self.buffer(target.id, call, self.given(call, 1))
-        with self.source.judged(call):
-            buffer.check_packed("T.match_buffer")
-        self.names[target.id] = self.handles[handle] = buffer

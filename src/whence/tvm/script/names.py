@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.script.source import Mistake, Source
 from whence.script.vectors import is_dtype
-from whence.script.words import ELSEWHERE, WORDS
+from whence.script.words import ELSEWHERE, OTHER_NAMES, WORDS
 from whence.support.names import did_you_mean
 from whence.te.language.blocks import BufferRegion
 from whence.te.language.expr import Expr
@@ -50,7 +50,7 @@ class Names:
         if not isinstance(inner, ast.Name) or not parts or self.letter(inner.id) != "T":
             return ""
         parts.reverse()
-        name = parts[0]
+        name = parts[0] = OTHER_NAMES.get(parts[0], parts[0])
         if name in ELSEWHERE:
             self.source.refuse(node, f"expected a kernel of a CPU, got T.{name}, which means threads or units of a GPU")
         if name not in WORDS and not is_dtype(name):

@@ -103,24 +103,46 @@ SPECIAL = (
     "Let",
     "Ramp",
     "Shuffle",
+    "address_of",
     "call_extern",
     "call_llvm_intrin",
     "call_llvm_pure_intrin",
+    "call_packed",
     "call_pure_extern",
     "cast",
     "let",
     "masked_load",
     "reinterpret",
+    "target",
+    "tvm_call_packed",
+    "tvm_stack_make_array",
+    "tvm_stack_make_shape",
+    "undef",
 )
 """Functions whose arguments are not all numbers."""
 ALLOCATIONS = ("alloc_buffer", "sblock_alloc_buffer")
 DECLARATIONS = ("match_buffer", "decl_buffer", "buffer_decl", "allocate", "allocate_const", *ALLOCATIONS)
-SIGNATURE = ("Buffer", "Ptr", "handle", "func_attr", "func_ret", "prim_func", "macro", "var", "size_var", "meta_var")
+SIGNATURE = (
+    "Buffer",
+    "Ptr",
+    "handle",
+    "func_attr",
+    "func_ret",
+    "prim_func",
+    "macro",
+    "var",
+    "size_var",
+    "meta_var",
+    "Var",
+    "SizeVar",
+)
 STATEMENTS = (
     "Assert",
     "LetStmt",
+    "assume",
     "attr",
     "axis",
+    "bind",
     "block_attr",
     "buffer_store",
     "evaluate",
@@ -148,5 +170,9 @@ ELSEWHERE = (
     "tvm_thread_allreduce",
 )
 """Words for the threads and tensor cores of a GPU."""
-WORDS = frozenset((*CALLS, *LOOPS, *BLOCKS, *SPECIAL, *DECLARATIONS, *SIGNATURE, *STATEMENTS, *ELSEWHERE, *NAMES))
+OTHER_NAMES = {"boolean": "bool", "broadcast": "Broadcast", "buffer": "Buffer", "ramp": "Ramp", "shuffle": "Shuffle"}
+"""Words that have a second name."""
+WORDS = frozenset(
+    (*OTHER_NAMES, *CALLS, *LOOPS, *BLOCKS, *SPECIAL, *DECLARATIONS, *SIGNATURE, *STATEMENTS, *ELSEWHERE, *NAMES)
+)
 """All that may follow `T.`, but for dtypes of vectors."""

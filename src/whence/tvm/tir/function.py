@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from whence.dialects.sizes import UndecidedSize
 from whence.dialects.tir import PrimFuncOp, prim_funcs
 from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import fail
@@ -103,7 +104,10 @@ class PrimFunc:
                 ]
                 outputs = self.attrs.get("num_outputs")
                 with located(self._location):
-                    self._op = emit(name, self.buffers, self.body, outputs, sizes=numbers)
+                    try:
+                        self._op = emit(name, self.buffers, self.body, outputs, sizes=numbers)
+                    except UndecidedSize as error:
+                        fail(f"tir.PrimFunc: expected sizes that decide what is there, got {error}")
             else:
                 self._op = emit(name, self.buffers, self.body, like.outputs.value.data, like.size_names)
                 self._op.location = like.location
