@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import NamedTuple, NoReturn
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.affine import linear, linear_bounds
-from ...dialects.sizes import Size
+from ...dialects.sizes import Size, same
 from ...dialects.sizes.kernel import affine_map, known
 from ...dialects.tir import BlockOp, ForOp
 from ...dialects.tir.block import InitOp
@@ -49,6 +50,10 @@ def blockize(state: State, loop: ForOp) -> BlockOp:
         got = "a condition" if block.guards else "loops that run it several times at a point"
         refuse(NAME, f"expected a block that runs once at each point, got {got}", block, loop, remedy="even splits")
     halves = [_halves(block, number, inner) for number in range(len(block.domain))]
+    passes, points = prod(each.trip_count for each in inner), prod(half.extent for half in halves)
+    if block.init is not None and not same(passes, points):
+        text = f"expected {name_of(loop)} to run a reduction at each of {points} points, got {passes} passes"
+        refuse(NAME, text, block, loop)
     outer = _outer(state, block, halves)
     made = _inner(state, block, outer, halves)
     _start(state, block, outer, halves)

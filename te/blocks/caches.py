@@ -133,6 +133,9 @@ def cache_read(state: State, block: BlockOp, index: object, scope: str, consumer
     check_scope("cache_read", scope, block)
     func, name = function_of(block), name_of_buffer(buffer)
     readers = [load for load in loads_of(func, buffer) if not consumers or block_of(load) in consumers]
+    if not readers:
+        labels = ", ".join(each.label.data for each in consumers)
+        refuse("cache_read", f"expected consumers that read {name}, got {labels}", block, *consumers)
     trees = [tree_of(load) for load in readers]
     first = min(trees, key=position)
     check_complete("cache_read", block, buffer, first)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import AffineMapAttr
 
-from ...dialects.affine import spell
 from ...dialects.tir import BlockOp, ForOp
 from ...provenance.walk import walk
 from ...support.errors import WhenceError
+from ..schedule.python_text import literal
 from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, only_child
 
 MOST = 24
@@ -60,9 +60,7 @@ class Refused:
             inner = next(each for each in walk(op) if isinstance(each, BlockOp))
             return f's.get_loops("{inner.label.data}")[{loops_of(inner).index(op)}]'  # type: ignore[arg-type]
         if isinstance(value, AffineMapAttr):
-            names = [f"i{number}" for number in range(value.data.num_dims)]
-            exprs = ", ".join(spell(expr, names) for expr in value.data.results)
-            return f"lambda {', '.join(names)}: [{exprs.replace(' floordiv ', ' // ').replace(' mod ', ' % ')}]"
+            return literal(value)
         return f'"{value}"' if isinstance(value, str) else repr(value)
 
 

@@ -74,8 +74,10 @@ def to_json(sequence: SequenceOp, version: str, remove_postproc: bool) -> Json:
                 if op.KIND.name == "enter_postproc" and remove_postproc:
                     break
                 if op.KIND.decided:
-                    decisions.append([len(instructions), constant_in(op.attrs.data["decision"])])
-                    numbers.update(zip(op.outputs, decisions[-1][1], strict=False))
+                    decision = constant_in(op.attrs.data["decision"])
+                    decisions.append([len(instructions), decision])
+                    if isinstance(decision, list):
+                        numbers.update(zip(op.outputs, cast("list[int]", decision), strict=False))
                 instructions.append(_written(op, names, numbers, version))
             case _:
                 raise ScheduleError(message("as_json", "primitives on blocks", op.name, op.location))

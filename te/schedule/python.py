@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
 
 from ...dialects import schedule as ops
-from ...dialects.affine import spell
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
-from .python_text import PythonText
+from .python_text import PythonText, expression, index_names, literal
 
 INTRINSICS = "intrinsics"
 """The parameter that has the intrinsics by name."""
@@ -120,10 +118,8 @@ class _Writer:
             case ops.SetStorePredicateOp():
                 text.assign([], f"{text.of(op.stage)}.set_store_predicate({_condition(op)})")
             case ops.TransformLayoutOp():
-                stage, names = self._stage(op.stage), _names(op.layout.data.num_dims)
-                layout = ", ".join(_expression(expr, names) for expr in op.layout.data.results)
-                call = f"{stage}.transform_layout(lambda {', '.join(names)}: [{layout}])"
-                self._give(op.axes, stage, call, unpack=True)
+                stage = self._stage(op.stage)
+                self._give(op.axes, stage, f"{stage}.transform_layout({literal(op.layout)})", unpack=True)
             case ops.SetAxisSeparatorsOp():
                 text.assign([], f"{self._stage(op.stage)}.set_axis_separators({list(op.values)})")
             case _:
@@ -167,21 +163,12 @@ def _known(op: ops.SplitOp | ops.SplitByNPartsOp) -> int | SSAValue:
     return count
 
 
-def _names(count: int) -> list[str]:
-    return [f"i{number}" for number in range(count)]
-
-
-def _expression(expr: AffineExpr, names: Sequence[str]) -> str:
-    """An affine expression as Python spells it."""
-    return spell(expr, names).replace(" floordiv ", " // ").replace(" mod ", " % ")
-
-
 def _condition(op: ops.SetStorePredicateOp) -> str:
     """The condition of a store as a function of the axes."""
     condition = op.condition.data
-    names = _names(condition.num_dims)
+    names = index_names(condition.num_dims)
     parts = [
-        f"{_expression(each.lhs, names)} {each.kind.value} {_expression(each.rhs, names)}"
+        f"{expression(each.lhs, names)} {each.kind.value} {expression(each.rhs, names)}"
         for each in condition.constraints
     ]
     return f"lambda {', '.join(names)}: te.all({', '.join(parts)})"

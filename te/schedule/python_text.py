@@ -6,9 +6,11 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, IntegerType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, IntegerType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr
 
+from ...dialects.affine import spell
 from ...dialects.schedule import ArithOp, KnobOp
 from ...dialects.schedule.inputs import Input
 from ...provenance.diagnostics import message
@@ -30,8 +32,22 @@ def literal(attribute: Attribute) -> str:
             return repr(attribute.data)
         case ArrayAttr():
             return f"[{', '.join(literal(each) for each in attribute)}]"
+        case AffineMapAttr():
+            names = index_names(attribute.data.num_dims)
+            exprs = ", ".join(expression(expr, names) for expr in attribute.data.results)
+            return f"lambda {', '.join(names)}: [{exprs}]"
         case _:
             raise ScheduleError(message("as_python", "numbers, texts and lists of them", str(attribute)))
+
+
+def index_names(count: int) -> list[str]:
+    """Names of the indices of a layout or condition."""
+    return [f"i{number}" for number in range(count)]
+
+
+def expression(expr: AffineExpr, names: Sequence[str]) -> str:
+    """Return an affine expression as Python spells it."""
+    return spell(expr, names).replace(" floordiv ", " // ").replace(" mod ", " % ")
 
 
 class PythonText:

@@ -5,159 +5,35 @@ python tests/support/random_blocks.py 1000 [first seed]: of so many kernels, fou
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp
+from random_block_kernels import Maker, buffer_type
+from random_block_stages import WideMaker
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.ir import Operation
 
-from whence.dialects.sizes.kernel import known
-from whence.dialects.tir import BlockOp, ForOp, PrimFuncOp, buffer_of, prim_funcs
+from whence import te, tir
+from whence.dialects.tir import BlockOp, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, prim_funcs
 from whence.kernels import build_prim_func
 from whence.kernels.building import parsed_prim_func
+from whence.provenance.audit import surviving_leaves
+from whence.provenance.span import leaves
 from whence.support.errors import InternalError, WhenceError
 from whence.te.blocks.schedule import BlockSchedule
 from whence.te.blocks.state import LoopRV
 from whence.te.blocks.tensorize import is_registered, register
+from whence.te.blocks.trace import Trace
 
 Shape: TypeAlias = tuple[int, ...]
-Read: TypeAlias = tuple[str, Shape, list[str], str]
-"""A buffer, its shape, the indices, and the condition with what is read where it does not hold."""
-
-
-def _buffer(shape: Shape) -> str:
-    return f"!tir.buffer<{'x'.join(map(str, shape))}xf32>"
-
-
-class Maker:
-    """The text of a random kernel: a few blocks, each of which reads what those before it wrote."""
-
-    def __init__(self, random: Random):
-        self.random = random
-        self.buffers: list[tuple[str, Shape]] = []
-        self.lines: list[str] = []
-        self.count = 0
-
-    def text(self) -> str:
-        """Return the text of the kernel `@main` of one or two inputs and one output."""
-        inputs = [(f"in{n}", self._shape()) for n in range(self.random.choice((1, 2)))]
-        self.buffers = list(inputs)
-        stages = self.random.choice((1, 2, 2, 3, 3))
-        for number in range(stages):
-            self._stage(f"b{number}")
-        name, shape = self.buffers.pop()
-        own = [buffer for buffer in self.buffers if buffer not in inputs]
-        head = ", ".join(f"%{each}: {_buffer(its)}" for each, its in [*inputs, (name, shape)])
-        allocs = [f"%{each} = tir.alloc : {_buffer(its)}" for each, its in own]
-        constants = ["%zero = arith.constant 0.0 : f32", "%two = arith.constant 2.0 : f32"]
-        body = "\n".join([*allocs, *constants, *self.lines])
-        return f"tir.prim_func @main({head}) outputs 1 {{\n{body}\n}}\n"
-
-    def _shape(self) -> Shape:
-        return tuple(self.random.choice((1, 2, 3, 4, 6, 8)) for _ in range(self.random.choice((1, 2, 2))))
-
-    def _value(self) -> str:
-        self.count += 1
-        return f"%x{self.count}"
-
-    def _stage(self, name: str) -> None:
-        """Add a block: of a point each, of neighbours, transposed, or a sum."""
-        sources = [self.buffers[-1], self.random.choice(self.buffers)]
-        source, shape = sources[0]
-        kind = self.random.choice(("point", "point", "neighbours", "turned", "sum", "sum", "twice", "padded"))
-        axes: list[tuple[str, int]]
-        reads: list[Read]
-        variables = [f"%{name}v{n}" for n in range(len(shape))]
-        if kind == "neighbours" and shape[-1] > 2:
-            reach = self.random.choice((1, 2))
-            out = (*shape[:-1], shape[-1] - reach)
-            reads = [(source, shape, [*variables[:-1], f"{variables[-1]} + {step}"], "") for step in range(reach + 1)]
-            axes = [("spatial", extent) for extent in out]
-            point = variables
-        elif kind == "padded":
-            out = (*shape[:-1], shape[-1] + 2)
-            last = variables[-1]
-            guard = f" if [{last} - 1, {last} * -1 + {shape[-1]}] >= 0 else 1.0 : f32"
-            reads = [(source, shape, [*variables[:-1], f"{last} - 1"], guard)]
-            axes = [("spatial", extent) for extent in out]
-            point = variables
-        elif kind == "turned" and len(shape) == 2:
-            out = shape[::-1]
-            reads = [(source, shape, variables[::-1], "")]
-            axes = [("spatial", extent) for extent in out]
-            point = variables
-        elif kind == "sum":
-            out = shape[:-1] if len(shape) == 2 else (self.random.choice((2, 3)),)
-            if len(shape) == 2:
-                axes = [("spatial", shape[0]), ("reduce", shape[1])]
-                reads, point = [(source, shape, variables, "")], variables[:1]
-            else:
-                axes = [("spatial", out[0]), ("reduce", shape[0])]
-                variables = [f"%{name}v0", f"%{name}v1"]
-                reads, point = [(source, shape, variables[1:], "")], variables[:1]
-        else:
-            out = shape
-            axes = [("spatial", extent) for extent in shape]
-            reads, point = [(source, shape, variables, "")], variables
-        other, its = sources[1]
-        if (
-            kind in ("point", "sum")
-            and other != source
-            and all(extent <= axis for extent, (_, axis) in zip(its, axes, strict=False))
-            and len(its) <= len(axes)
-            and all(its[n] == axes[n][1] for n in range(len(its)))
-        ):
-            reads = [*reads, (other, its, variables[: len(its)], "")]
-        self._emit(name, axes, variables, reads, (name + "_out", out, point), reduce=kind == "sum")
-        self.buffers.append((name + "_out", out))
-
-    def _emit(
-        self,
-        name: str,
-        axes: list[tuple[str, int]],
-        variables: list[str],
-        reads: list[Read],
-        target: tuple[str, Shape, list[str]],
-        *,
-        reduce: bool,
-    ) -> None:
-        loops = [f"%{name}l{n}" for n in range(len(axes))]
-        for loop, (_, extent) in zip(loops, axes, strict=True):
-            self.lines.append(f"tir.for {loop} in {extent} {{")
-        heads = ", ".join(f"{v} : {kind} {extent}" for v, (kind, extent) in zip(variables, axes, strict=True))
-        self.lines.append(f'tir.block "{name}" ({heads}) at [{", ".join(loops)}] {{')
-        buffer, shape, point = target
-        place = f"%{buffer}[{', '.join(point)}]"
-        if reduce:
-            self.lines += ["tir.init {", f"tir.store %zero, {place} : f32, {_buffer(shape)}", "}"]
-        values: list[str] = []
-        if reduce:
-            values.append(self._value())
-            self.lines.append(f"{values[-1]} = tir.load {place} : {_buffer(shape)} -> f32")
-        terms: list[str] = []
-        for source, its, indices, guard in reads:
-            terms.append(self._value())
-            read = f"tir.load %{source}[{', '.join(indices)}]{guard} : {_buffer(its)} -> f32"
-            self.lines.append(f"{terms[-1]} = {read}")
-        total = terms[0]
-        for term in terms[1:]:
-            made = self._value()
-            self.lines.append(f"{made} = arith.{self.random.choice(('addf', 'subf'))} {total}, {term} : f32")
-            total = made
-        if not reduce and self.random.random() < 0.5:
-            made = self._value()
-            self.lines.append(f"{made} = arith.{self.random.choice(('addf', 'maximumf'))} {total}, %two : f32")
-            total = made
-        if reduce:
-            made = self._value()
-            self.lines.append(f"{made} = arith.addf {values[0]}, {total} : f32")
-            total = made
-        self.lines.append(f"tir.store {total}, {place} : f32, {_buffer(shape)}")
-        self.lines += ["}"] * (len(axes) + 1)
 
 
 def _loops(schedule: BlockSchedule, random: Random) -> list[LoopRV]:
@@ -179,8 +55,41 @@ def _any_loop(schedule: BlockSchedule, random: Random) -> LoopRV:
 
 
 def _split(s: BlockSchedule, r: Random) -> object:
-    factor = r.choice((1, 2, 3, 4, 5))
-    return s.split(_any_loop(s, r), r.choice(([None, factor], [factor, None], [2, None, 2])))
+    factor, other = r.choice((1, 2, 3, 4, 5)), r.choice((1, 2, 3, 7))
+    return s.split(_any_loop(s, r), r.choice(([None, factor], [factor, None], [2, None, 2], [factor, other])))
+
+
+def _split_by_a_knob(s: BlockSchedule, r: Random) -> object:
+    factor = s.knob(f"factor{len(s.sequence.block.ops)}", (2, 3, 4), r.choice((2, 3, 4)))
+    return s.split(_any_loop(s, r), r.choice(([None, factor], [factor * 2, None], [-(-8 // factor), factor])))
+
+
+def _split_by_a_sample(s: BlockSchedule, r: Random) -> object:
+    return s.split(_any_loop(s, r), [None, s.sample_categorical((1, 2, 4), (0.25, 0.5, 0.25))])
+
+
+def _target(s: BlockSchedule, r: Random) -> Any:
+    """A block or a loop."""
+    return r.choice((_any_loop(s, r), r.choice(_blocks(s))))
+
+
+def _unannotate(s: BlockSchedule, r: Random) -> object:
+    target = _target(s, r)
+    if r.random() < 0.7:
+        s.annotate(target, "note", r.choice((0, -1, 1.5, "text", [1, 2], True)))
+    return s.unannotate(target, "note")
+
+
+def _look(s: BlockSchedule, r: Random) -> object:
+    block = r.choice(_blocks(s))
+    found = r.choice((s.get_producers, s.get_consumers, s.get_child_blocks))(block)
+    return [*found, *s.get_output_blocks("root"), *s.get_child_blocks("root")]
+
+
+def _cache_for_some(s: BlockSchedule, r: Random) -> object:
+    block = r.choice(_blocks(s))
+    consumers = r.sample(_blocks(s), r.randrange(1, 1 + min(2, len(_blocks(s)))))
+    return s.cache_read(block, r.choice((0, 1, "in0", "b0_out")), "shared", consumers)
 
 
 def _fuse(s: BlockSchedule, r: Random) -> object:
@@ -257,13 +166,13 @@ def _intrinsic(kind: str, extent: int) -> str:
     name = f"random.{kind}.{extent}"
     if not is_registered(name):
         is_sum = kind == "summed"
-        target = _buffer((1,) if is_sum else (extent,))
+        target = buffer_type((1,) if is_sum else (extent,))
         kernels: list[str] = []
         for point in ("%i", f"%i * -1 + {extent - 1}"):
-            load = f"tir.load %S[{point}] : {_buffer((extent,))} -> f32"
+            load = f"tir.load %S[{point}] : {buffer_type((extent,))} -> f32"
             body = _COMPUTED[kind].replace("LOAD", load) if is_sum else f"%x = {load}\n{_COMPUTED[kind]}"
             store = f"tir.store %{'x' if kind == 'copied' else 'y'}, %T[{'0' if is_sum else point}] : f32, {target}"
-            head = f"tir.prim_func @main(%S: {_buffer((extent,))}, %T: {target}) outputs 1"
+            head = f"tir.prim_func @main(%S: {buffer_type((extent,))}, %T: {target}) outputs 1"
             two = "%two = arith.constant 2.0 : f32"
             kernels.append(f"{head} {{\n{two}\ntir.for %i in {extent} {{\n{body}\n{store}\n}}\n}}\n")
         desc, impl = (parsed_prim_func(text) for text in kernels)
@@ -274,7 +183,7 @@ def _intrinsic(kind: str, extent: int) -> str:
 def _tensorize(s: BlockSchedule, r: Random) -> object:
     loop = _any_loop(s, r)
     op = s.state.loop("tensorize", loop)
-    extent = next((number for number in _EXTENTS if number == op.trip_count), None) or r.choice(_EXTENTS)
+    extent = next((number for number in _EXTENTS if str(number) == str(op.trip_count)), None) or r.choice(_EXTENTS)
     refused: list[str] = []
     for kind in r.sample(sorted(_COMPUTED), len(_COMPUTED)):
         try:
@@ -290,17 +199,23 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "reorder": _reorder,
     "merge": lambda s, r: s.merge(_any_loop(s, r), _any_loop(s, r)),
     "loop_partition": lambda s, r: s.loop_partition(_any_loop(s, r), r.choice(([1, None], [2, None], [1, 1, None]))),
+    "split by a knob": _split_by_a_knob,
+    "split by a sample": _split_by_a_sample,
     "parallel": lambda s, r: s.parallel(_any_loop(s, r)),
     "vectorize": lambda s, r: s.vectorize(_any_loop(s, r)),
     "unroll": lambda s, r: s.unroll(_any_loop(s, r)),
-    "add_unit_loop": lambda s, r: s.add_unit_loop(r.choice(_blocks(s))),
+    "add_unit_loop": lambda s, r: s.add_unit_loop(_target(s, r)),
     "compute_inline": lambda s, r: s.compute_inline(r.choice(_blocks(s))),
     "reverse_compute_inline": lambda s, r: s.reverse_compute_inline(r.choice(_blocks(s))),
     "compute_at": lambda s, r: s.compute_at(r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3),
-    "reverse_compute_at": lambda s, r: s.reverse_compute_at(r.choice(_blocks(s)), _any_loop(s, r)),
+    "reverse_compute_at": lambda s, r: s.reverse_compute_at(r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3),
     "compute_at a sampled place": _sampled_place,
     "split by a sampled tile": _sampled_tile,
-    "annotate": lambda s, r: s.annotate(_any_loop(s, r), "note", r.randrange(9)),
+    "annotate": lambda s, r: s.annotate(_target(s, r), "note", r.randrange(9)),
+    "unannotate": _unannotate,
+    "bind": lambda s, r: s.bind(_any_loop(s, r), "threadIdx.x"),
+    "look-ups": _look,
+    "cache_read for some": _cache_for_some,
     "cache_read": lambda s, r: s.cache_read(r.choice(_blocks(s)), r.choice((0, 0, 1)), "local"),
     "cache_write": lambda s, r: s.cache_write(r.choice(_blocks(s)), 0, "local"),
     "reindex": lambda s, r: s.reindex(r.choice(_blocks(s)), r.choice((("read", 0), ("read", 1), ("write", 0)))),
@@ -317,9 +232,30 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
 """A random call of each primitive."""
 
 
-def _run(module: ModuleOp, arrays: list[NDArray[Any]]) -> NDArray[Any]:
+def _run(module: ModuleOp, arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
     (func,) = prim_funcs(module)
-    return np.asarray(build_prim_func(func, threads=2)(*arrays))
+    results = build_prim_func(func, threads=2)(*arrays)
+    return [np.asarray(result) for result in (results if isinstance(results, tuple | list) else (results,))]
+
+
+def _inputs(func: PrimFuncOp, size: int, draw: Callable[[Shape], NDArray[Any]]) -> list[NDArray[Any]]:
+    """Arrays for the inputs of a kernel. size: the extents that are open."""
+    arrays: list[NDArray[Any]] = []
+    for argument in func.block.args[: len(func.block.args) - func.outputs.value.data]:
+        type_ = buffer_of(argument)
+        shape = tuple(extent if isinstance(extent, int) else size for extent in type_.get_shape())
+        arrays.append(draw(shape).astype(_DTYPES[str(type_.element_type)]))
+    return arrays
+
+
+_DTYPES: dict[str, Any] = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i32": np.int32,
+    "i8": np.int8,
+}
 
 
 def sample(seed: int, names: Sequence[str], steps: int) -> tuple[PrimFuncOp, list[NDArray[Any]]]:
@@ -333,8 +269,7 @@ def sample(seed: int, names: Sequence[str], steps: int) -> tuple[PrimFuncOp, lis
         except WhenceError:
             continue
     (func,) = prim_funcs(schedule.module)
-    shapes = [[known(extent) for extent in buffer_of(argument).get_shape()] for argument in func.block.args[:-1]]
-    return func, [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
+    return func, _inputs(func, 1, draw.standard_normal)
 
 
 PER_KERNEL = 4
@@ -344,16 +279,17 @@ PER_KERNEL = 4
 def check(seed: int, counts: Counter[str]) -> None:
     """Apply up to eight primitives to a kernel, several times, and compare with it unscheduled.
 
-    Raises AssertionError for other values, for a refused primitive that changes something, for a replay that makes
-    another kernel, and for an op without a location.
+    Raises AssertionError for other values, for a refused primitive that changes something, for records that make
+    another kernel, and for ops that have lost their locations or have those of others.
     """
     random = Random(seed)
-    text = Maker(random).text()
+    maker = (Maker if seed % 4 == 0 else WideMaker)(random)
+    text = maker.text()
     module = ModuleOp([parsed_prim_func(text).clone()])
     draw = np.random.default_rng(seed)
     (origin,) = prim_funcs(module)
-    shapes = [[known(extent) for extent in buffer_of(argument).get_shape()] for argument in origin.block.args[:-1]]
-    arrays: list[NDArray[Any]] = [draw.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
+    most = maker.element.largest
+    arrays = _inputs(origin, random.choice((1, 3, 5, 8)), lambda shape: draw.integers(-most, most + 1, shape))
     expected = _run(module, arrays)
     for number in range(PER_KERNEL):
         schedule = BlockSchedule(module)
@@ -361,13 +297,51 @@ def check(seed: int, counts: Counter[str]) -> None:
         schedule.explains = random.random() < 0.05
         for _ in range(random.randrange(2, 9)):
             _step(schedule, random, counts, seed)
-        func = next(iter(schedule.module.ops))
-        assert not [op for op in func.walk() if str(op.location) == "loc(unknown)"], seed
+        _check_locations(module, schedule, seed)
         if not number:
-            assert str(schedule.snapshot().module) == str(schedule.module), f"{seed}: replayed to another kernel"
+            _check_records(module, schedule, seed)
         actual = _run(schedule.module, arrays)
-        assert np.array_equal(expected, actual), f"{seed}: other values\n{schedule.sequence}\n{text}"
+        same = all(np.array_equal(one, other) for one, other in zip(expected, actual, strict=True))
+        assert same, f"{seed}: other values\n{schedule.sequence}\n{text}"
         counts["sequences"] += 1
+
+
+def _check_locations(module: ModuleOp, schedule: BlockSchedule, seed: int) -> None:
+    """Compare the layers of ops before and after primitives: none is new or lost, and none is of several."""
+    func = next(iter(schedule.module.ops))
+    assert not [op for op in func.walk() if str(op.location) == "loc(unknown)"], seed
+    if any(op.name == "schedule.block.tensorize" for op in schedule.primitives):
+        return
+    assert surviving_leaves(schedule.module) <= surviving_leaves(module), f"{seed}: layers of nothing"
+    computing = {leaf for op in module.walk() if _computes(op) for leaf in leaves(op.location)}
+    assert computing <= surviving_leaves(schedule.module), f"{seed}: layers without arithmetic"
+    for op in func.walk():
+        if isinstance(op, BlockOp | LoadOp | StoreOp) or _computes(op):
+            assert len(leaves(op.location)) == 1, f"{seed}: {op} of {op.location}"
+
+
+def _computes(op: Operation) -> bool:
+    return op.name.startswith("arith.") and not isinstance(op, ConstantOp)
+
+
+def _check_records(module: ModuleOp, schedule: BlockSchedule, seed: int) -> None:
+    """Compare a schedule with what its records make: the sequence, Python, JSON by TVM's names, and text."""
+    wanted = str(schedule.module)
+    assert str(schedule.snapshot().module) == wanted, f"{seed}: replayed to another kernel"
+    names: dict[str, Any] = {"te": te, "tir": tir}
+    exec(schedule.as_python(), names)
+    again = BlockSchedule(module)
+    names["apply_schedule"](again)
+    assert str(again.module) == wanted, f"{seed}: another kernel by Python"
+    if not any(
+        isinstance(each, AffineMapAttr) for op in schedule.record.instructions for each in op.attrs.data.values()
+    ):
+        again = BlockSchedule(module)
+        Trace.apply_json_to_schedule(json.dumps(schedule.trace.as_json()), again)
+        assert str(again.module) == wanted, f"{seed}: another kernel by JSON"
+    (func,) = prim_funcs(schedule.module)
+    text = str(func)
+    assert str(parsed_prim_func(text)) == text, f"{seed}: read as another kernel"
 
 
 def _step(schedule: BlockSchedule, random: Random, counts: Counter[str], seed: int) -> None:
