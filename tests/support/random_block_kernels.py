@@ -135,7 +135,7 @@ class Maker:
                 axes = [Axis("spatial", rows), Axis("reduce", shape[1])]
                 reads, point = [Read(source, shape, variables)], variables[:1]
             else:
-                axes = [Axis("spatial", rows), Axis("reduce", shape[0])]
+                axes = [Axis("spatial", rows), Axis("reduce", inner)]
                 variables = [f"%{name}v0", f"%{name}v1"]
                 reads, point = [Read(source, shape, variables[1:])], variables[:1]
         else:
