@@ -18,7 +18,7 @@ from ...passes.tir.rewriting.ops import drop
 from ...provenance.builder import LocatedBuilder
 from .bindings import Place, joined, resolved
 from .bodies import check_own_values, copied, ordered_loops
-from .legality import is_one_to_one
+from .legality import check_starts_first, is_one_to_one
 from .state import State, blocks_in, chain, loops_of, name_of, only_child, refuse
 
 NAME = "blockize"
@@ -51,6 +51,8 @@ def blockize(state: State, loop: ForOp) -> BlockOp:
         refuse(NAME, f"expected a block that runs once at each point, got {got}", block, loop, remedy="even splits")
     halves = [_halves(block, number, inner) for number in range(len(block.domain))]
     passes, points = prod(each.trip_count for each in inner), prod(half.extent for half in halves)
+    if block.init is not None:
+        check_starts_first(NAME, block, around)
     if block.init is not None and not same(passes, points):
         text = f"expected {name_of(loop)} to run a reduction at each of {points} points, got {passes} passes"
         refuse(NAME, text, block, loop)

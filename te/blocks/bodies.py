@@ -155,7 +155,7 @@ def covers(block: BlockOp) -> bool:
     rooms = {str(Place((_room(expr, extent),), place.values).simplified()) for expr, extent in _points(block, place)}
     for guard in block.guards:
         for expr in guard.results:
-            if str(resolved(Place((expr,), tuple(block.indices)))) not in rooms or len(block.guards) > 1:
+            if str(resolved(Place((expr,), tuple(block.indices)))) not in rooms:
                 return False
     used = [set[int](expr.used_dims()) for expr in place.exprs]
     if sum(map(len, used)) == len(set[int]().union(*used)):

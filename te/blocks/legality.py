@@ -6,15 +6,25 @@ What cannot be shown to be in order is refused. The dependences between iteratio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.affine import linear, linear_bounds
+from ...dialects.affine import Range, linear, linear_bounds
 from ...dialects.sizes.kernel import lifted
 from ...dialects.tir import BlockOp, ForOp
-from ...passes.tir.analysis.dependence import Verdict, carried, coincidence, fused, point, reordered, written_once
-from ...passes.tir.analysis.meetings import Witness
+from ...passes.tir.analysis.dependence import (
+    Verdict,
+    carried,
+    coincidence,
+    fused,
+    occurrence,
+    point,
+    reordered,
+    written_once,
+)
+from ...passes.tir.analysis.meetings import Undecided, Witness
 from ...provenance.walk import walk
 from .accesses import block_of
 from .bindings import Place, joined, range_of, resolved
@@ -86,19 +96,59 @@ def _blocks(verdict: Verdict) -> list[Operation]:
     return list(dict.fromkeys(block for block in around if block is not None))
 
 
-def is_one_to_one(block: BlockOp, loops: Sequence[ForOp]) -> bool:
-    """Return whether no two iterations of `loops` run a block at one point, other loops staying as they are."""
+class _Runs(NamedTuple):
+    """The runs of a block in loops: its point and conditions, over the variables of the loops and then others."""
+
+    values: list[SSAValue]
+    fixed: list[SSAValue]
+    point: list[AffineExpr]
+    conditions: list[AffineExpr]
+
+    @property
+    def ranges(self) -> list[Range]:
+        return list(map(range_of, self.values))
+
+
+def _runs(block: BlockOp, loops: Sequence[ForOp]) -> _Runs:
     point = Place(block.map.data.results, tuple(block.indices))
     place = resolved(joined(point, *(Place(guard.results, tuple(block.indices)) for guard in block.guards[:1])))
     moved: list[SSAValue] = [loop.var for loop in loops]
-    values = [*moved, *(value for value in place.values if value not in moved)]
+    others = [value for value in place.values if value not in moved]
+    values = [*moved, *others]
     dims = [AffineDimExpr(values.index(value)) for value in place.values]
     exprs = [expr.replace_dims_and_symbols(dims, ()) for expr in place.exprs]
     count = len(point.exprs)
-    conditions = exprs[count:] if len(block.guards) == 1 else []
-    return (
-        coincidence(values, exprs[:count], list(map(range_of, values)), conditions, fixed=values[len(moved) :]) is None
+    return _Runs(values, others, exprs[:count], exprs[count:] if len(block.guards) == 1 else [])
+
+
+def is_one_to_one(block: BlockOp, loops: Sequence[ForOp]) -> bool:
+    """Return whether no two iterations of `loops` run a block at one point, other loops staying as they are."""
+    runs = _runs(block, loops)
+    return coincidence(runs.values, runs.point, runs.ranges, runs.conditions, fixed=runs.fixed) is None
+
+
+def check_starts_first(primitive: str, block: BlockOp, loops: Sequence[ForOp]) -> None:
+    """Refuse a reduction of which loops run terms before the first, with which it starts, or do not run the first."""
+    runs = _runs(block, loops)
+    kinds = [kind.data for kind in block.kinds]
+    terms, data = (
+        [e for e, k in zip(runs.point, kinds, strict=True) if (k == "reduce") is own] for own in (True, False)
     )
+    found = occurrence(runs.values, terms, [0] * len(terms), runs.ranges, runs.conditions)
+    early = coincidence(runs.values, data, runs.ranges, runs.conditions, fixed=runs.fixed, second=terms)
+    if isinstance(found, Witness) and early is None:
+        return
+    names = ", ".join(
+        f"{arg.name_hint}=0" for arg, kind in zip(block.block.args, kinds, strict=True) if kind == "reduce"
+    )
+    match early or found:
+        case Undecided() as answer:
+            got = f"an open question: {answer}"
+        case Witness() as answer if early is not None:
+            got = f"{point(answer.earlier)} before {point(answer.later)}"
+        case _:
+            got = "none of it"
+    refuse(primitive, f"expected loops that run the first term, {names}, first, got {got}", block)
 
 
 def extent_of(place: Place, free: set[SSAValue]) -> tuple[Place, int] | None:

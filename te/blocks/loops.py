@@ -152,7 +152,7 @@ def _guard(block: Block, room: Place) -> None:
     assert isinstance(loop, ForOp)
     found = blocks_in(loop)
     covered = {each for each in found}
-    if all(_only_blocks(op, covered) for op in steps_in(loop)) and all(len(b.guards) <= 1 for b in found):
+    if all(_only_blocks(op, covered) for op in steps_in(loop)):
         for inner in found:
             add_condition(inner, room)
         return

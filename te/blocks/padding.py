@@ -55,9 +55,10 @@ def pad_einsum(state: State, block: BlockOp, padding: Sequence[int]) -> None:
     written = buffers_of(block, writes=True)
     for buffer in [*buffers_of(block, writes=False), *written]:
         own = [op for op in accesses if op.buffer is buffer]
-        dims = dims_of[own[0]]
-        shape = [wider[dim] for dim in dims]
-        if shape == [domain[dim] for dim in dims]:
+        # Two places of one buffer may be of different variables.
+        places = [dims_of[op] for op in own]
+        shape = [max(wider[dims[n]] for dims in places) for n in range(len(places[0]))]
+        if shape == list(buffer_of(buffer).get_shape()):
             continue
         made = allocated(block, f"{name_of_buffer(buffer)}_pad", BufferType.of(shape, buffer_of(buffer).element_type))
         label = state.fresh(f"{name_of_buffer(buffer)}_pad")

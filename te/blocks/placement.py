@@ -97,7 +97,7 @@ def _regenerated(block: BlockOp, spans: Sequence[Span], *, unit: bool) -> Operat
     if loops:
         loops[-1].block.add_op(block)
     for expr, extent, span in zip(place.exprs, block.domain, spans, strict=True):
-        if span.start.values or span.length != extent:
+        if span.length != extent:
             add_condition(block, Place((expr, expr * -1 + lifted(extent - 1)), place.values))
     return loops[0] if loops else block
 

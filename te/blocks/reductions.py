@@ -13,7 +13,7 @@ from ...provenance.walk import walk
 from .accesses import block_of, buffers_of, name_of_buffer
 from .bindings import Place, index_operands, resolved, rewrite_maps, set_maps
 from .bodies import check_own_values, loads_of, ordered_loops, stores_of
-from .legality import is_one_to_one
+from .legality import check_starts_first, is_one_to_one
 from .state import State, function_of, loops_of, name_of, refuse
 
 
@@ -45,14 +45,14 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     if len(block.guards) > 1:
         refuse(name, "expected one condition at most, got alternatives", block)
     kept: list[AffineExpr] = []
-    if block.guards:
-        guard = Place(block.guards[0].results, tuple(block.indices))
-        for expr in guard.exprs:
-            used = set(resolved(Place((expr,), guard.values)).values)
-            if used & reduced and used - reduced:
-                refuse(name, "expected conditions on either kind of loops, got one on both", block)
-            if not used & reduced:
-                kept.append(expr)
+    skipped = {each.var for each in inner} - spatial
+    for expr in block.guards[0].results if block.guards else ():
+        condition = resolved(Place((expr,), tuple(block.indices)))
+        if not (used := set(condition.values)) & skipped:
+            kept.append(expr)
+        elif used - skipped:
+            refuse(name, "expected conditions on either kind of loops, got one on both", block)
+    check_starts_first(name, block, around)
     copies = [each for each in inner if each.var in spatial and each.var not in reduced]
     loops = ordered_loops([(f"{name_of(each)}_init", known(each.trip_count)) for each in copies])
     for made, old in zip(loops, copies, strict=True):

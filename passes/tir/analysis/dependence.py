@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ....dialects.affine import Range
 from ....dialects.tir import ForOp, LoadOp, StoreOp
@@ -165,16 +165,39 @@ def coincidence(
     conditions: Sequence[AffineExpr] = (),
     *,
     fixed: Sequence[Variable] = (),
+    second: Sequence[AffineExpr] = (),
 ) -> Answer:
-    """Return two points of a box where expressions, of which dim i is variable i, have the same values.
+    """Return two points of a box, one behind the other, where expressions have the same values; dim i is variable i.
 
-    conditions: expressions that are at least 0 at both. fixed: variables that are the same at both.
+    conditions: expressions that are at least 0 at both. fixed: variables that are the same at both. second: expressions
+    that are 0 at the second.
     """
-    access = Access(tuple(variables), tuple(exprs), tuple(((condition,),) for condition in conditions))
-    pair = Pair(access, access, dict(zip(variables, ranges, strict=True)), fixed)
+    access = _access(variables, exprs, conditions)
+    later = _access(variables, exprs, [*conditions, *second, *(expr * -1 for expr in second)])
+    pair = Pair(access, later, dict(zip(variables, ranges, strict=True)), fixed)
     moved = [name for name in variables if name not in fixed]
     answers = (pair.meet({**dict.fromkeys(moved[:level], EQUAL), name: AFTER}) for level, name in enumerate(moved))
     return next((answer for answer in answers if answer is not None), None)
+
+
+def occurrence(
+    variables: Sequence[Variable],
+    exprs: Sequence[AffineExpr],
+    values: Sequence[int],
+    ranges: Sequence[Range],
+    conditions: Sequence[AffineExpr] = (),
+) -> Answer:
+    """Return a point of a box where expressions, of which dim i is variable i, have some values.
+
+    conditions: expressions that are at least 0 there.
+    """
+    access = _access(variables, exprs, conditions)
+    wanted = Access((), tuple(map(AffineConstantExpr, values)))
+    return Pair(access, wanted, dict(zip(variables, ranges, strict=True))).meet({})
+
+
+def _access(variables: Sequence[Variable], exprs: Sequence[AffineExpr], conditions: Sequence[AffineExpr]) -> Access:
+    return Access(tuple(variables), tuple(exprs), tuple(((condition,),) for condition in conditions))
 
 
 def orders(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[Apart]:
@@ -238,7 +261,7 @@ def _checked(
     undecided: Undecided | None = None
     reassociates = False
     combined = _accumulating(nest.touches) if accumulate else {}
-    for touches in _of_buffers(nest, loops):
+    for touches in _of_buffers(nest, loops, combined):
         fixed = _outside(touches, loops)
         for first in touches:
             for second in touches:
@@ -260,12 +283,16 @@ def _checked(
     return Verdict(None, undecided, reassociates)
 
 
-def _of_buffers(nest: Nest, loops: Sequence[ForOp]) -> Iterator[list[Touch]]:
-    """The accesses of each buffer that exists outside of the loops, of accesses that are alike one."""
+def _of_buffers(nest: Nest, loops: Sequence[ForOp], combined: Mapping[Operation, Operation]) -> Iterator[list[Touch]]:
+    """The accesses of each buffer that exists outside of the loops, of accesses that are alike one.
+
+    combined: the ops of accumulations, by which accesses differ, too.
+    """
     groups: dict[SSAValue, dict[object, Touch]] = {}
     for touch in nest.touches:
         if not any(loop.is_ancestor(touch.buffer.owner) for loop in loops):
-            key = touch.op if touch.access is None else (touch.access, touch.certain, _root(touch.op, loops))
+            way = type(combined.get(touch.op))
+            key = touch.op if touch.access is None else (touch.access, touch.certain, way, _root(touch.op, loops))
             groups.setdefault(touch.buffer, {}).setdefault(key, touch)
     for group in groups.values():
         if any(touch.writes for touch in group.values()):
