@@ -1,10 +1,11 @@
-"""The tests of a TVM 0.14 checkout, run on Whence: those that held once go on holding.
+"""The tests of a TVM checkout, run on Whence: those that held once go on holding.
 
-    python tests/tvm_tests.py CHECKOUT [--only TEXT] [--record] [--reasons]
+    python tests/tvm_tests.py CHECKOUT [--relax] [--only TEXT] [--record] [--reasons]
 
-Prints, for each group of files, how many of its tests hold. Exits with 1 when one that is listed in tests/tvm_tests.txt
-does not; `--record` writes the list anew. `--reasons` counts the errors of the others. Tests of devices, and of models
-that would be fetched, are not among the groups.
+CHECKOUT is of TVM 0.14, or, with `--relax`, of a release that has Relax. Prints, for each group of files, how many of
+its tests hold. Exits with 1 when one that is listed in tests/tvm_tests.txt (tests/tvm_relax_tests.txt) does not;
+`--record` writes the list anew. `--reasons` counts the errors of the others. Tests of devices, and of models that would
+be fetched, are not among the groups.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-LIST = HERE / "tvm_tests.txt"
 GROUPS = {
     "relay": ("relay/test_*.py", "relay/dyn/test_*.py", "relay/op/test_*.py", "relay/transform/test_*.py"),
     "te": ("unittest/test_te_*.py",),
@@ -51,6 +51,17 @@ GROUPS = {
     "driver": ("driver/tvmc/test_*.py",),
 }
 """Group -> patterns of files below `tests/python`."""
+RELAX_GROUPS = {
+    "builder": ("relax/test_blockbuilder_*.py", "relax/test_expr*.py", "relax/test_type.py", "relax/test_utils.py"),
+    "nn": ("relax/test_frontend_nn_*.py", "relax/test_frontend_common.py", "relax/test_testing_nn.py"),
+    "vm": ("relax/test_vm_*.py", "relax/test_e2e_*.py", "relax/test_dlpack_*.py"),
+    "binding": ("relax/test_bind*.py", "relax/test_inline_functions.py", "relax/test_pipeline.py"),
+    "transform": ("relax/test_transform*.py", "relax/test_remove_redundant_reshape.py", "relax/test_fast_math*.py"),
+    "patterns": ("relax/test_dataflow_pattern.py", "relax/test_dataflow_rewriter.py", "relax/test_analysis*.py"),
+    "op": ("relax/test_op_*.py", "relax/test_relax_operators.py"),
+    "script": ("relax/test_tvmscript_*.py",),
+}
+"""As `GROUPS`, of a checkout with Relax."""
 SECONDS = 60
 """The limit of a test; a file may take ten times as much, and as often as it has tests that crash."""
 CRASHES = 3
@@ -92,6 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the groups, and compare what holds with the list."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
+    parser.add_argument("--relax", action="store_true", help="the tests of Relax")
     parser.add_argument("--only", default="", help="files whose path has this text")
     parser.add_argument("--record", action="store_true", help="write the list of the tests that hold")
     parser.add_argument("--reasons", action="store_true", help="count the errors of the tests that do not hold")
@@ -100,10 +112,12 @@ def main(arguments: Sequence[str]) -> int:
     if not root.is_dir():
         print(f"expected a checkout of TVM, got no folder {root}", file=sys.stderr)
         return 2
+    groups = RELAX_GROUPS if options.relax else GROUPS
+    record = HERE / ("tvm_relax_tests.txt" if options.relax else "tvm_tests.txt")
     held: set[str] = set()
     seen: set[str] = set()
     reasons: Counter[str] = Counter()
-    for group, patterns in GROUPS.items():
+    for group, patterns in groups.items():
         counts: Counter[str] = Counter()
         files = sorted({file for pattern in patterns for file in root.glob(pattern)})
         for file in files:
@@ -121,10 +135,10 @@ def main(arguments: Sequence[str]) -> int:
     if options.reasons:
         for reason, count in reasons.most_common(60):
             print(f"{count:5} {reason[:160]}")
-    listed = set(LIST.read_text().split("\n")) - {""} if LIST.exists() else set[str]()
+    listed = set(record.read_text().split("\n")) - {""} if record.exists() else set[str]()
     if options.record:
         kept = listed - {test for test in listed if test.split("::")[0] in {one.split("::")[0] for one in seen}}
-        LIST.write_text("".join(f"{test}\n" for test in sorted(kept | held)))
+        record.write_text("".join(f"{test}\n" for test in sorted(kept | held)))
         return 0
     files_seen = {test.split("::")[0] for test in seen}
     lost = sorted(test for test in listed - held if test.split("::")[0] in files_seen)

@@ -54,6 +54,9 @@ class Expr(Node):
         """The type, as Relax calls it: the inferred one, or that of a variable's annotation."""
         return view(self.inferred) if self.type is not None else getattr(self, "type_annotation", None)
 
+    ty = struct_info
+    """The same, as newer releases of Relax call it."""
+
     @property
     def _checked_type_(self) -> Any:
         """The inferred type with TVM's fields, or None before type inference."""
@@ -142,6 +145,11 @@ class Var(Expr):
     def __post_init__(self) -> None:
         if self.type_annotation is not None:
             self.type_annotation = view(self.type_annotation)
+
+    @property
+    def name(self) -> str:
+        """The name, as newer releases of Relax call it."""
+        return self.name_hint
 
     @property
     def vid(self) -> Var:

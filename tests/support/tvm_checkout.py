@@ -182,9 +182,10 @@ def pytest_configure(config: pytest.Config) -> None:
     import_module("tvm")
     for argument in config.args:
         path = Path(argument)
-        # Files beside it may be loaded by it.
-        for file in (path, *path.parent.glob("*.py"), *path.parent.glob("utils/*.py")):
-            place(file.read_text())
+        source = path.read_text()
+        beside = (*path.parent.glob("*.py"), *path.parent.glob("utils/*.py"))
+        for text in (source, *(file.read_text() for file in beside if file != path and file.stem in source)):
+            place(text)
 
 
 @pytest.hookimpl(wrapper=True)

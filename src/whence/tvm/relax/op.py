@@ -12,12 +12,13 @@ from whence.relay.kernel_calls import call_dps_packed as call_dps_packed
 from whence.relay.kernel_calls import call_tir as call_tir
 from whence.relay.kernel_calls import call_tir_inplace as call_tir_inplace
 from whence.relay.kernel_calls import match_cast as match_cast
+from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
 from whence.syntax.relax.operators import rows
 from whence.syntax.relax.rows import Row, Shape, bound
 from whence.syntax.relax.terms import scalar
 from whence.syntax.relax.terms import shape_of as _extents
-from whence.syntax.relay.expr import Expr
+from whence.syntax.relay.expr import Constant, Expr
 from whence.syntax.relay.type_view import SPELLINGS
 
 
@@ -66,8 +67,16 @@ def _tensors(row: Row, args: Sequence[Any]) -> list[Any]:
     result: list[Any] = []
     for parameter, arg in zip(row.parameters, args, strict=False):
         is_number = isinstance(arg, int | float) and not parameter.key and like is not None
-        result.append(scalar(arg, cast(Expr, like)) if is_number else arg)
+        result.append(_scalar(arg, cast(Expr, like), row) if is_number else arg)
     return [*result, *args[len(result) :]]
+
+
+def _scalar(value: float, like: Expr, row: Row) -> Constant:
+    """Return a number in the dtype of a tensor; raises FrontendError for one that is no number of the dtype."""
+    result = scalar(value, like)
+    if isinstance(value, float) and result.data.dtype.kind in "iub" and result.data.item() != value:
+        raise FrontendError(f"R.{row.name}: expected a number of {result.data.dtype.name}, got {value}")
+    return result
 
 
 def _plain(value: Any) -> Any:
