@@ -44,3 +44,16 @@ def test_former_names_cost_nothing_before_they_are_used():
     script = "import sys, whence; print(*[name for name in sys.modules if name.startswith('whence.')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= {"whence.support", "whence.support.module_names", "whence.support.rooms"}
+
+
+def test_modules_of_newer_releases_are_those_of_before():
+    script = (
+        "from whence.testing import as_tvm; as_tvm()\n"
+        "import tvm, whence\n"
+        "from tvm import tirx\n"
+        "from tvm.tirx.function import PrimFunc\n"
+        "from tvm.script.parser import ir as I, relax as R, tirx as T\n"
+        "assert tirx is tvm.tir is whence.tirx and PrimFunc is whence.tir.PrimFunc\n"
+        "assert T is whence.script.tir and R is whence.script.relax and I is whence.script.ir"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -14,7 +14,7 @@ from whence.support.rooms import add_names, homes_in, name_in, refuse_names
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
 add_names("whence.support", {"FrontendTestModule": "whence.runtime.program.library:FrontendTestModule"})
-add_names("whence", {"container": "whence.ir.containers"})
+add_names("whence", {"container": "whence.ir.containers", "tirx": "whence.tir"})
 add_names("whence.relay", {"base": "whence.relay"})
 add_names(
     "whence.te",

@@ -22,7 +22,6 @@ from . import te as te
 from . import tedd as tedd
 from . import testing as testing
 from . import tir as tir
-from . import tir as tirx
 from . import topi as topi
 from . import transform as transform
 from . import tvm as tvm

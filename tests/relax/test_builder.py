@@ -240,12 +240,15 @@ def test_a_model_of_layers_runs_as_numpy_says():
 
 def test_parameters_take_data_of_their_type():
     model = Model()
-    model.load_state_dict({"rest.0.bias": np.zeros(6, np.float32)})
+    missing, _ = model.load_state_dict({"rest.0.bias": np.zeros(6, np.float32)}, strict=False)
+    assert len(missing) == 7
+    with pytest.raises(FrontendError, match=r"expected data for conv\.weight, conv\.bias"):
+        model.load_state_dict({"rest.0.bias": np.zeros(6, np.float32)})
     assert model.state_dict()["rest.0.bias"].data is not None
     with pytest.raises(FrontendError, match=r"expected a name among conv\.weight"):
         model.load_state_dict({"rest.9.bias": np.zeros(6, np.float32)})
     with pytest.raises(FrontendError, match=r"got float32\[5\]"):
-        model.load_state_dict({"rest.0.bias": np.zeros(5, np.float32)})
+        model.load_state_dict({"rest.0.bias": np.zeros(5, np.float32)}, strict=False)
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,18 @@ ELSEWHERE = {
     "tvm.tir.schedule.testing": "tvm.ir.schedule_testing",
 }
 """Modules of TVM's whose names ours of another one has."""
-_NEWER = {"tvm.tirx": "tvm.tir", "tvm.script.tirx": "tvm.script.tir"}
-"""Modules that newer releases of TVM call otherwise, with all that is in them."""
+_MOVED = {
+    "tvm.script.parser": "tvm.script",
+    "tvm.script.tirx": "tvm.script.tir",
+    "tvm.tirx": "tvm.tir",
+}
+"""Modules that are elsewhere here, or that newer releases of TVM call otherwise, with all that is in them."""
 
 
 def home(name: str) -> str | None:
     """Return the name of our module for one of TVM's, whether it exists or not; None for a module of others."""
-    for newer, older in _NEWER.items():
-        if name == newer or name.startswith(f"{newer}."):
-            name = older + name.removeprefix(newer)
+    for theirs, here in _MOVED.items():
+        if name == theirs or name.startswith(f"{theirs}."):
+            name = here + name.removeprefix(theirs)
     name = ELSEWHERE.get(name, name)
     return _OURS + name.removeprefix(_THEIRS) if name.split(".")[0] == _THEIRS else None

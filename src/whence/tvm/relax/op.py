@@ -63,7 +63,8 @@ def operator(name: str) -> Callable[..., Expr]:
 
 def _tensors(row: Row, args: Sequence[Any]) -> list[Any]:
     """Return positional arguments, where a number for a tensor is a constant of the dtype of another tensor."""
-    like = next((arg for arg in args if isinstance(arg, Expr)), None)
+    pairs = zip(row.parameters, args, strict=False)
+    like = next((arg for parameter, arg in pairs if isinstance(arg, Expr) and parameter.name != "condition"), None)
     result: list[Any] = []
     for parameter, arg in zip(row.parameters, args, strict=False):
         is_number = isinstance(arg, int | float) and not parameter.key and like is not None

@@ -2,94 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import numpy as np
+from typing import Any, TypeVar
 
 from whence.relax.block_builder import BlockBuilder
+from whence.relax.frontend.nn.exporter import Compiled, compiled, export
+from whence.relax.frontend.nn.parameters import Parameter as Parameter
+from whence.relax.frontend.nn.parameters import get_default_dtype as get_default_dtype
+from whence.relax.frontend.nn.parameters import set_default_dtype as set_default_dtype
+from whence.relax.frontend.nn.spec import ModuleSpec
 from whence.relax.frontend.nn.tensors import Tensor as Tensor
-from whence.runtime.values.values import Unsuitable, array_of
-from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, expectation
 from whence.support.names import did_you_mean
-from whence.syntax.relay.expr import Expr, Var
-from whence.syntax.relay.type_view import TensorType
-
-if TYPE_CHECKING:
-    from whence.relax.frontend.nn.exporter import Compiled
-    from whence.relax.frontend.nn.spec import ModuleSpec
 
 _T = TypeVar("_T")
 _NAME = "_layer_name"
 """The attribute of a module for its name in the model."""
-_default = ["float32"]
-
-
-def get_default_dtype() -> str:
-    """Return the dtype of parameters that state none."""
-    return _default[0]
-
-
-def set_default_dtype(dtype: str) -> None:
-    """Have parameters that state no dtype be of another one than float32."""
-    _default[0] = TensorType((), dtype).dtype
-
-
-class Parameter(Tensor):
-    """A weight of a module: a parameter of its functions, and `data` for it, if somebody set that."""
-
-    def __init__(self, shape: Sequence[Any], dtype: str | None = None):
-        self._type = TensorType(shape, dtype or get_default_dtype())
-        super().__init__(_expr=Var("param", self._type))
-        self._data: Array | None = None
-
-    @property
-    def data(self) -> Array | None:
-        return self._data
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        if value is None:
-            self._data = None
-            return
-        try:
-            array = array_of(value)
-        except Unsuitable as error:
-            raise FrontendError(expectation("Parameter", f"an array of {self._type}", str(error))) from error
-        wanted = [size if isinstance(size, int) else None for size in self._type.shape]
-        fits = len(wanted) == array.ndim and all(
-            size in (None, got) for size, got in zip(wanted, array.shape, strict=True)
-        )
-        if not fits or array.dtype.name != self._type.dtype:
-            got = f"{array.dtype.name}{list(array.shape)}"
-            raise FrontendError(expectation("Parameter", str(self._type), got))
-        self._data = array
-
-    def to(self, dtype: str | None = None) -> None:
-        """Be of another dtype; raises FrontendError for a parameter that has data."""
-        if dtype is None:
-            return
-        if self._data is not None:
-            raise FrontendError(expectation("Parameter.to", "a parameter without data", f"one of {self._data.dtype}"))
-        self._type = TensorType(self._type.shape, dtype)
-        self._expr = Var("param", self._type)
-
-    def bound(self, name: str) -> Var:
-        """Return the variable that stands for the parameter in the next function."""
-        var = Var(name, self._type)
-        self._expr = var
-        return var
-
-    def stands_for(self, expr: Expr) -> None:
-        """Have an expression be the parameter in the next function."""
-        self._expr = expr
-
-    @property
-    def type(self) -> TensorType:
-        """The shape and the dtype."""
-        return self._type
 
 
 class Module:
@@ -127,15 +56,17 @@ class Module:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
         """Set the data of parameters by name: arrays, tensors of torch, or parameters that have data.
 
-        Returns the names that are missing and those that are none. Raises KeyError for these if `strict`, and
-        FrontendError for another shape or dtype.
+        Returns the names that are missing and those that are none. Raises FrontendError for these if `strict`, and for
+        another shape or dtype.
         """
         own = self.state_dict()
         missing = [name for name in own if name not in state_dict]
         unexpected = [name for name in state_dict if name not in own]
-        if strict and (missing or unexpected):
-            hints = [f"{name}{did_you_mean(name, own)}" for name in unexpected]
-            raise KeyError(f"load_state_dict: missing {missing}, unexpected {hints}")
+        if strict and unexpected:
+            got = f"{unexpected[0]}{did_you_mean(unexpected[0], own)}"
+            raise FrontendError(expectation("load_state_dict", f"a name among {', '.join(own)}", got))
+        if strict and missing:
+            raise FrontendError(expectation("load_state_dict", f"data for {', '.join(missing)}", "none"))
         for name, parameter in own.items():
             if name in state_dict:
                 value = state_dict[name]
@@ -174,8 +105,6 @@ class Module:
         spec: method -> argument -> `nn.spec.Tensor`. debug: as in TVM, for effects, which there are none of.
         allow_extern: return the modules from outside as well, an empty list. Raises FrontendError for a wrong spec.
         """
-        from whence.relax.frontend.nn.exporter import export
-
         if debug:
             raise FrontendError(expectation("export_tvm", "debug=False", "True: no function has effects"))
         module, parameters = export(self, spec)
@@ -194,8 +123,6 @@ class Module:
         out_format: `torch` for tensors of torch as results of such, `numpy` for arrays. pipeline, debug: as in TVM, no
         effect. Raises FrontendError for a parameter without data.
         """
-        from whence.relax.frontend.nn.exporter import compiled
-
         del pipeline, debug
         return compiled(self, spec, device, out_format)
 
@@ -342,11 +269,3 @@ class ParameterDict(_Keyed):
 
     def _check(self, item: object) -> None:
         _is_parameter(item, "ParameterDict")
-
-
-def missing_data(parameters: Sequence[tuple[str, Parameter]]) -> dict[str, Array]:
-    """Return the data of parameters by name; raises FrontendError for one that has none."""
-    absent = [name for name, parameter in parameters if parameter.data is None]
-    if absent:
-        raise FrontendError(expectation("jit", "data for each parameter, see load_state_dict", f"none for {absent[0]}"))
-    return {name: np.asarray(cast("Array", parameter.data)) for name, parameter in parameters}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from whence.relax.block_builder import BlockBuilder
 from whence.relax.frontend.nn import spec as specs
-from whence.relax.frontend.nn.core import Module, Parameter, missing_data
+from whence.relax.frontend.nn.parameters import Parameter, data_of
 from whence.relax.frontend.nn.tensors import Tensor, emitted
 from whence.relax.machine import VirtualMachine, build
 from whence.relay.module import IRModule
@@ -20,7 +20,19 @@ from whence.syntax.relay.expr import Expr, Tuple, TupleGetItem, Var
 from whence.syntax.relay.type_view import TensorType, TupleType
 
 
-def export(model: Module, spec: specs.ModuleSpec | Mapping[str, Any]) -> tuple[IRModule, list[tuple[str, Parameter]]]:
+class Model(Protocol):
+    """A module with parameters, as `core.py` has it."""
+
+    def name_parts(self) -> None:
+        """Give the modules inside their names."""
+        ...
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """Yield the parameters with their names."""
+        ...
+
+
+def export(model: Model, spec: specs.ModuleSpec | Mapping[str, Any]) -> tuple[IRModule, list[tuple[str, Parameter]]]:
     """Return a module with a function for each method, and the parameters in the order of the functions'."""
     described = specs.ModuleSpec.from_raw(spec, model)
     model.name_parts()
@@ -115,12 +127,12 @@ class Compiled:
         return self._convert(np.asarray(value))
 
 
-def compiled(model: Module, spec: specs.ModuleSpec | Mapping[str, Any], device: object, out_format: str) -> Compiled:
+def compiled(model: Model, spec: specs.ModuleSpec | Mapping[str, Any], device: object, out_format: str) -> Compiled:
     """Return the compiled methods of a model, whose parameters have data."""
     if out_format not in ("torch", "numpy"):
         raise FrontendError(expectation("jit: out_format", "torch or numpy", out_format))
     convert: Callable[[Any], Any] = np.asarray if out_format == "numpy" else import_module("torch").from_numpy
     described = specs.ModuleSpec.from_raw(spec, model)
     module, parameters = export(model, described)
-    weights = missing_data(parameters)
+    weights = data_of(parameters)
     return Compiled(VirtualMachine(build(module), device), described, list(weights.values()), convert)

@@ -11,11 +11,11 @@ import numpy as np
 
 from whence.relax import op as operators
 from whence.relax.frontend.nn import kernels
-from whence.relax.frontend.nn.core import get_default_dtype
 from whence.relax.frontend.nn.kernels import extern as extern
 from whence.relax.frontend.nn.kernels import tensor_expr_op as tensor_expr_op
 from whence.relax.frontend.nn.kernels import tensor_ir_inplace_op as tensor_ir_inplace_op
 from whence.relax.frontend.nn.kernels import tensor_ir_op as tensor_ir_op
+from whence.relax.frontend.nn.parameters import get_default_dtype
 from whence.relax.frontend.nn.tensors import (
     Tensor,
     applied,
@@ -23,35 +23,58 @@ from whence.relax.frontend.nn.tensors import (
     current,
     emitted,
     expression,
-    one_tensor,
-    two_tensors,
 )
 from whence.relay.builders import const
 from whence.support.errors import FrontendError, expectation
 
-relu = one_tensor("nn.relu", "relu", "Return the tensor without its negative elements.")
-relu6 = one_tensor("nn.relu6", "relu6", "Return the tensor between 0 and 6.")
-silu = one_tensor("nn.silu", "silu", "Return x * sigmoid(x).")
-sigmoid = one_tensor("sigmoid", "sigmoid", "Return 1 / (1 + exp(-x)).")
-tanh = one_tensor("tanh", "tanh", "Return the hyperbolic tangent.")
-exp = one_tensor("exp", "exp", "Return e to the power of x.")
-log = one_tensor("log", "log", "Return the natural logarithm.")
-floor = one_tensor("floor", "floor", "Return the greatest whole numbers that are not greater.")
-negative = one_tensor("negative", "neg", "Return -x.")
-square = one_tensor("square", "square", "Return x * x.")
-sqrt = one_tensor("sqrt", "sqrt", "Return the square root.")
-add = two_tensors("add", "add", "Return the sum.")
-subtract = two_tensors("subtract", "subtract", "Return the difference.")
-multiply = two_tensors("multiply", "multiply", "Return the product of elements.", "mul")
-divide = two_tensors("divide", "divide", "Return the quotient.")
-maximum = two_tensors("maximum", "maximum", "Return the greater elements.")
-minimum = two_tensors("minimum", "minimum", "Return the lesser elements.")
-less = two_tensors("less", "less", "Return a < b.")
-less_equal = two_tensors("less_equal", "less_equal", "Return a <= b.")
-greater = two_tensors("greater", "greater", "Return a > b.")
-greater_equal = two_tensors("greater_equal", "greater_equal", "Return a >= b.")
-equal = two_tensors("equal", "equal", "Return a == b.")
-not_equal = two_tensors("not_equal", "not_equal", "Return a != b.")
+
+def _one_tensor(operator: str, name: str, doc: str) -> Callable[..., Tensor]:
+    """Return the function of an operator of one tensor, which TVM calls by `name`."""
+
+    def function(x: Tensor, name: str = name) -> Tensor:
+        return applied(operator, x, _hint=name)
+
+    return _named(function, name, doc)
+
+
+def _two_tensors(operator: str, name: str, doc: str, hint: str = "") -> Callable[..., Tensor]:
+    """Return the function of an operator of two tensors, or of a tensor and a number."""
+
+    def function(a: Any, b: Any, name: str = hint or name) -> Tensor:
+        return applied(operator, a, b, _hint=name)
+
+    return _named(function, name, doc)
+
+
+def _named(function: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+relu = _one_tensor("nn.relu", "relu", "Return the tensor without its negative elements.")
+relu6 = _one_tensor("nn.relu6", "relu6", "Return the tensor between 0 and 6.")
+silu = _one_tensor("nn.silu", "silu", "Return x * sigmoid(x).")
+sigmoid = _one_tensor("sigmoid", "sigmoid", "Return 1 / (1 + exp(-x)).")
+tanh = _one_tensor("tanh", "tanh", "Return the hyperbolic tangent.")
+exp = _one_tensor("exp", "exp", "Return e to the power of x.")
+log = _one_tensor("log", "log", "Return the natural logarithm.")
+floor = _one_tensor("floor", "floor", "Return the greatest whole numbers that are not greater.")
+negative = _one_tensor("negative", "neg", "Return -x.")
+square = _one_tensor("square", "square", "Return x * x.")
+sqrt = _one_tensor("sqrt", "sqrt", "Return the square root.")
+add = _two_tensors("add", "add", "Return the sum.")
+subtract = _two_tensors("subtract", "subtract", "Return the difference.")
+multiply = _two_tensors("multiply", "multiply", "Return the product of elements.", "mul")
+divide = _two_tensors("divide", "divide", "Return the quotient.")
+maximum = _two_tensors("maximum", "maximum", "Return the greater elements.")
+minimum = _two_tensors("minimum", "minimum", "Return the lesser elements.")
+less = _two_tensors("less", "less", "Return a < b.")
+less_equal = _two_tensors("less_equal", "less_equal", "Return a <= b.")
+greater = _two_tensors("greater", "greater", "Return a > b.")
+greater_equal = _two_tensors("greater_equal", "greater_equal", "Return a >= b.")
+equal = _two_tensors("equal", "equal", "Return a == b.")
+not_equal = _two_tensors("not_equal", "not_equal", "Return a != b.")
 
 
 def unsqueeze(x: Tensor, dim: int, name: str = "unsqueeze") -> Tensor:
@@ -456,7 +479,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Return the function of another operator of Relax, `mean` or `nn.max_pool2d`'s `max_pool2d`, with its arguments."""
+    """Return the function of another operator of Relax, `mean`, or `max_pool2d` for `nn.max_pool2d`."""
     if name in _ABSENT or name.startswith("__"):
         reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'{reason}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -173,28 +173,3 @@ def _expr(value: Any) -> Any:
             return items if any(isinstance(item, Expr) for item in items) else cast("Any", value)
         case _:
             return value
-
-
-def one_tensor(operator: str, name: str, doc: str) -> Callable[..., Tensor]:
-    """Return the function of an operator of one tensor, which TVM calls by `name`."""
-
-    def function(x: Tensor, name: str = name) -> Tensor:
-        return applied(operator, x, _hint=name)
-
-    return _named(function, name, doc)
-
-
-def two_tensors(operator: str, name: str, doc: str, hint: str = "") -> Callable[..., Tensor]:
-    """Return the function of an operator of two tensors, or of a tensor and a number."""
-
-    def function(a: Any, b: Any, name: str = hint or name) -> Tensor:
-        return applied(operator, a, b, _hint=name)
-
-    return _named(function, name, doc)
-
-
-def _named(function: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "whence.relax.frontend.nn.op"
-    function.__doc__ = doc
-    return function
