@@ -14,7 +14,7 @@ from whence.support.rooms import add_names, homes_in, name_in, refuse_names
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
 add_names("whence.support", {"FrontendTestModule": "whence.runtime.program.library:FrontendTestModule"})
-add_names("whence", {"container": "whence.ir.containers", "tirx": "whence.tir"})
+add_names("whence", {"container": "whence.ir.containers", "tirx": "whence.tir", "s_tir": "whence.tir"})
 add_names("whence.relay", {"base": "whence.relay"})
 add_names(
     "whence.te",
@@ -35,7 +35,14 @@ add_names(
     "whence.te.language.hybrid",
     {name: f"whence.driver.hybrid_module:{name}" for name in ("HybridModule", "build")},
 )
-add_names("whence.tir", {"Schedule": "whence.ir.block_schedule:Schedule"})
+add_names(
+    "whence.tir",
+    {
+        "Schedule": "whence.ir.block_schedule:Schedule",
+        "build": "whence.driver.build_module:build",
+        "meta_schedule": "whence.meta_schedule",
+    },
+)
 add_names(
     "whence.tir.schedule",
     {"Schedule": "whence.ir.block_schedule:Schedule", "testing": "whence.ir.schedule_testing"},
@@ -48,6 +55,8 @@ add_names(
     "whence.runtime",
     {
         "Module": "whence.kernels.function_module:FunctionModule",
+        "Tensor": "whence.runtime.values.ndarray:NDArray",
+        "tensor": "whence.runtime.values.ndarray:array",
         "Object": "whence.syntax.relay.node:Node",
         "container": "whence.runtime.interpreting.container",
         "const": "whence.te:const",
@@ -110,6 +119,10 @@ _FORMER = {
     "whence.runtime.profiling": "whence.runtime.debugger.report",
     "whence.runtime.container": "whence.runtime.interpreting.container",
     **{
+        f"whence.relax.frontend.{name}": "whence.relax.frontend.models"
+        for name in ("onnx", "stablehlo", "tflite", "torch")
+    },
+    **{
         f"whence.runtime.{name}": f"whence.runtime.values.{name}"
         for name in ("ndarray", "params", "registry", "tensors")
     },
@@ -117,11 +130,17 @@ _FORMER = {
 }
 """Modules that lay elsewhere before, or that TVM has elsewhere, by those names."""
 
+_NEWER = ("tirx", "s_tir")
+"""The names that TVM has for `tir` since 0.25: one for kernels, one for what schedules them."""
+
 
 def _home(name: str) -> str | None:
-    """The module that another name means: one of these, or one below `whence.tvm`."""
+    """The module that another name means: one of these, one below `whence.tvm`, or one that TVM calls so by now."""
     if name.startswith("whence.tvm."):
         return "whence." + name.removeprefix("whence.tvm.")
+    first, _, rest = name.removeprefix("whence.").partition(".")
+    if first in _NEWER:
+        return f"whence.{rest}" if rest.startswith("meta_schedule") else f"whence.tir.{rest}".removesuffix(".")
     return _FORMER.get(name)
 
 

@@ -41,7 +41,8 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
         refuse(name, f"expected loops of the reduction alone, got {name_of(mixed)} for both", block, mixed)
     if not is_one_to_one(block, around):
         refuse(name, "expected loops that run the block once at each point, got others", block)
-    check_alone(name, block)
+    # The start is done right before the loop: no other statement comes in between.
+    _check_alone(name, block, loop)
     if len(block.guards) > 1:
         refuse(name, "expected one condition at most, got alternatives", block)
     kept: list[AffineExpr] = []
@@ -91,15 +92,12 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     return start
 
 
-def check_alone(name: str, block: BlockOp) -> None:
-    """Refuse where another block stores, or reads before the end, what a block accumulates."""
-    func = function_of(block)
+def _check_alone(name: str, block: BlockOp, loop: ForOp) -> None:
+    """Refuse where another block in a loop stores, or reads, what a block accumulates in it."""
+    func, inside = function_of(block), set(walk(loop))
     for buffer in buffers_of(block, writes=True):
         for op in [*stores_of(func, buffer), *loads_of(func, buffer)]:
-            other = block_of(op)
-            if block.is_ancestor(op):
-                continue
-            shared = set(loops_of(block)) & set(loops_of(other)) if other is not None else set[ForOp]()
-            if op.name == "tir.store" or shared:
-                text = f"expected {name_of_buffer(buffer)} to be accessed by this block alone in its nest, got another"
-                refuse(name, text, block, *([other] if other is not None else []))
+            if op in inside and not block.is_ancestor(op):
+                other = block_of(op)
+                text = f"expected {name_of_buffer(buffer)} to be accessed by this block alone in the loop, got another"
+                refuse(name, text, block, *([other] if other is not None else []), loop)

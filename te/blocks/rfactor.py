@@ -24,7 +24,6 @@ from .accesses import name_of_buffer
 from .bindings import Place, joined, replaced, resolved
 from .bodies import allocated, check_own_values, copied, covers, is_whole, move_access, ordered_loops, own_nest
 from .loops import check_plain
-from .reductions import check_alone
 from .state import State, blocks_in, loops_of, name_of, refuse
 
 NAME = "rfactor"
@@ -69,7 +68,6 @@ def rfactor(state: State, loop: ForOp, factor_axis: int) -> BlockOp:
     block, buffer = parts.block, parts.store.buffer
     own_nest(NAME, block)
     check_own_values(NAME, block)
-    check_alone(NAME, block)
     if not covers(block):
         refuse(NAME, "expected a block that runs at all of its points, got another", block)
     touched = _touched(block, loop)

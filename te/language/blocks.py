@@ -108,6 +108,13 @@ class BlockRealize(Stmt):
             )
 
     @property
+    def is_root(self) -> bool:
+        """Return whether it stands for a whole function: it is called root and only holds what is in it."""
+        block = self.block
+        own = block.iter_vars or block.init is not None or block.match_buffers
+        return block.name_hint == "root" and not own and self.is_always
+
+    @property
     def is_always(self) -> bool:
         """Return whether the predicate is the number True."""
         value = getattr(self.predicate, "value", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -17,6 +17,7 @@ from whence.dialects.sizes import UndecidedSize
 from whence.dialects.sizes.kernel import kernel_size
 from whence.dialects.te import packed_calls
 from whence.dialects.tir import BufferType, PrimFuncOp
+from whence.kernels.function_table import FunctionTable
 from whence.kernels.functions import Function
 from whence.kernels.open_functions import OpenFunction
 from whence.lowering.kernel.tuned import TUNED, Tuned
@@ -219,6 +220,17 @@ def build(
     if tuned is not None:
         raise PipelineError("build: expected no records of tuning beside a schedule, which decides all by itself")
     return _build(inputs, _Signature.of(inputs, args, "build", binds), target, name, threads)
+
+
+def compiled_kernels(
+    kernels: Iterable[PrimFuncOp],
+    target: str | Target = "native",
+    threads: int | None = None,
+    tuned: str | PathLike[str] | Tuned | None = None,
+) -> Function | FunctionTable:
+    """Compile kernels, as `build` does: one gives its function, several a module of functions by name."""
+    functions = {func.sym_name.data: build(func, target=target, threads=threads, tuned=tuned) for func in kernels}
+    return FunctionTable(functions) if len(functions) > 1 else next(iter(functions.values()))
 
 
 @door()

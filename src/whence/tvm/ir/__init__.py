@@ -92,9 +92,16 @@ def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
     """
     if is_type(lhs) or is_type(rhs) or isinstance(lhs, Span):
         return lhs == rhs
+    if isinstance(lhs, IRModule) and isinstance(rhs, IRModule) and not _same_kernels(lhs, rhs, map_free_vars):
+        return False
     if isinstance(lhs, _COMPARED) and isinstance(rhs, _COMPARED):
         return _equal(lhs, rhs, map_free_vars)
     return first_mismatch(lhs, rhs, map_free_vars) is None
+
+
+def _same_kernels(lhs: IRModule, rhs: IRModule, map_free_vars: bool) -> bool:
+    """Return whether the kernels of two modules, and the notes on these, are structurally equal."""
+    return first_mismatch({**lhs.kernels, "": lhs.attrs}, {**rhs.kernels, "": rhs.attrs}, map_free_vars) is None
 
 
 def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> tuple[Any, Any] | None:
@@ -120,7 +127,10 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
         return structure_hash(node, map_free_vars)
     if is_type(node) or not isinstance(node, _COMPARED):
         return hash(node)
-    return _hash(typed(node) if isinstance(node, IRModule) else node, map_free_vars)
+    if isinstance(node, IRModule):
+        kernels = structure_hash({**node.kernels, "": node.attrs}, map_free_vars)
+        return hash((_hash(typed(node), map_free_vars), kernels))
+    return _hash(node, map_free_vars)
 
 
 def get_op(name: str) -> Op:

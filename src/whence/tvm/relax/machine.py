@@ -4,46 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from os import PathLike
 from typing import Any
 
+from whence.executables.by_function import FunctionExecutables
+from whence.executables.executable import Executable as Compiled
 from whence.relay import profiler_vm, vm
 from whence.relay.module import IRModule
-from whence.relay.vm_executable import VMExecutable
 from whence.runtime.debugger.report import Report
 from whence.runtime.program.timing import BenchmarkResult, Timing
 from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
-from whence.support.names import did_you_mean
 from whence.target import TargetLike
 
-
-class Executable:
-    """The functions of a module, each compiled when it is first asked for."""
-
-    def __init__(self, mod: IRModule, target: TargetLike, params: Mapping[str, Array] | None):
-        self.mod = mod
-        self._target = target
-        self._params = params
-        self._compiled: dict[str, VMExecutable] = {}
-
-    def function(self, name: str) -> VMExecutable:
-        """Return the compiled program whose main is a function; raises PipelineError for an unknown name."""
-        names = list(self.mod.program.functions)
-        if name not in names:
-            hint = did_you_mean(name, names)
-            raise PipelineError(f"relax: expected a function among {', '.join(names) or 'none'}, got {name}{hint}")
-        if name not in self._compiled:
-            held = self.mod.shallow_copy()
-            if name != "main":
-                held["main"] = held[name]
-            self._compiled[name] = vm.compile(held, self._target, params=self._params)
-        return self._compiled[name]
-
-    def export_library(self, file_name: str | PathLike[str], name: str = "main") -> None:
-        """Write the program of a function to a file, which `whence.load_module` opens."""
-        self.function(name).executable.export_library(file_name)
+Executable = FunctionExecutables
 
 
 @door()
@@ -63,9 +37,9 @@ def build(
     del relax_pipeline, tir_pipeline
     if exec_mode not in ("bytecode", "compiled"):
         raise PipelineError(f"relax.build: expected bytecode or compiled as exec_mode, got {exec_mode}")
-    executable = Executable(mod, target, params)
-    if len(mod.program.functions) == 1 or "main" in mod:
-        executable.function("main" if "main" in mod else next(iter(mod.program.functions)))
+    executable = Executable(mod, lambda held: vm.compile(held, target, params=params))
+    if len(executable.names) == 1 or "main" in executable.names:
+        executable.function("main" if "main" in executable.names else executable.names[0])
     return executable
 
 
@@ -73,7 +47,11 @@ class VirtualMachine:
     """A machine that calls the functions of an executable: `vm["main"](x)`. The CPU is the only device."""
 
     def __init__(
-        self, rt_mod: Executable, device: object = None, memory_cfg: object = None, profile: bool = False
+        self,
+        rt_mod: Executable | Compiled,
+        device: object = None,
+        memory_cfg: object = None,
+        profile: bool = False,
     ) -> None:
         if device is not None and "cpu" not in str(device):
             raise PipelineError(f"VirtualMachine: expected the CPU as device, got {device}")
@@ -84,8 +62,15 @@ class VirtualMachine:
 
     def _machine(self, name: str) -> vm.VirtualMachine:
         if name not in self._machines:
-            self._machines[name] = vm.VirtualMachine(self.executable.function(name))
+            self._machines[name] = vm.VirtualMachine(self._program(name))
         return self._machines[name]
+
+    def _program(self, name: str) -> vm.VMExecutable | Compiled:
+        if isinstance(self.executable, Executable):
+            return self.executable.function(name)
+        if name != "main":
+            raise PipelineError(f"VirtualMachine: expected main, the function that was compiled, got {name}")
+        return self.executable
 
     def __getitem__(self, func_name: str) -> Callable[..., Any]:
         """Return a function; raises PipelineError for an unknown name."""
@@ -138,4 +123,4 @@ class VirtualMachine:
 
     def profile(self, func_name: str, *args: Any) -> Report:
         """Return the time of each kernel of one call."""
-        return profiler_vm.VirtualMachineProfiler(self.executable.function(func_name)).profile(*args)
+        return profiler_vm.VirtualMachineProfiler(self._program(func_name)).profile(*args)

@@ -14,10 +14,10 @@ from whence.script.relax_head import Head
 from whence.script.source import Mistake, Source
 from whence.support.dtypes import NAMES
 from whence.syntax.relay.expr import Function, Program
-from whence.te.language.blocks import MatchBufferRegion
+from whence.te.language.blocks import BlockRealize, MatchBufferRegion
 from whence.te.language.expr import Range, Var
 from whence.te.language.locations import located
-from whence.te.language.statements import Buffer
+from whence.te.language.statements import Allocate, Buffer, Stmt
 from whence.tir.function import PrimFunc
 
 MODULES = {"tir": "T", "tirx": "T", "ir": "I", "relax": "R"}
@@ -152,7 +152,7 @@ class _Functions(Blocks):
             )
             self.attrs: dict[str, Any] = {} if private else {"global_symbol": node.name}
             self.handles = {one: None for one in params if isinstance(one, Var) and one.dtype == "handle"}
-            body = self.sequence([stmt for stmt in node.body if not self._signature(stmt)])
+            body = self._within_root(self.sequence([stmt for stmt in node.body if not self._signature(stmt)]))
             # A mistake may be in the very statement that says what a handle is.
             for param in self.handles if not self.source.mistakes else ():
                 if self.handles[param] is None:
@@ -163,6 +163,17 @@ class _Functions(Blocks):
             buffer_map |= {handle: buffer for handle, buffer in self.handles.items() if buffer is not None}
             variables = [param.data if isinstance(param, Buffer) else param for param in params]
             return PrimFunc(variables, body, None, buffer_map, self.attrs)
+
+    def _within_root(self, body: Stmt) -> Stmt:
+        """Return what is in the block that stands for the function, whose notes are the function's."""
+        if not isinstance(body, BlockRealize) or not body.is_root:
+            return body
+        self.attrs |= body.block.annotations
+        inner = body.block.body
+        for buffer in reversed(body.block.alloc_buffers):
+            with located(buffer.location):
+                inner = Allocate(buffer, inner)
+        return inner
 
     def _parameter(self, argument: ast.arg) -> Var | Buffer:
         annotation = argument.annotation
