@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, StringAttr
 
 from ..dialects.kernel_context import kernel_context
 from ..dialects.located_parser import LocatedParser
-from ..dialects.tir import PrimFuncOp
+from ..dialects.tir import PrimFuncOp, TileConfigOp
 from ..lowering.kernel.record import Kernel, source_name
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.tir_to_c.convert import CKernel, convert
-from ..lowering.tir_to_c.prelude import PRELUDE, vector_text
+from ..lowering.tir_to_c.prelude import PRELUDE, Vectors, vector_text
 from ..lowering.tir_to_llvm.float_mode import flushes
+from ..passes.tir import lower_tiles
 from ..provenance.span import fuse, leaf_name, leaves, positions
 from ..provenance.walk import walk
 from ..support.errors import enumerated
@@ -30,9 +32,27 @@ def c_kernel(kernel: Kernel, layers: Iterable[Sequence[LocationAttr]], target: T
     """
     calls = list(layers)
     behind = [[call[slot] for call in calls for slot in slots if slot < len(call)] for slots in kernel.lines]
-    func = located_tir(kernel.tir, kernel.symbol, behind)
-    bits = target.vector_bits
-    return convert(func, comment_of(), vectors=vectors, flush=flushes(target.triple), register_bits=bits)
+    return _printed(kernel.tir, kernel.symbol, behind, target, vectors=vectors)
+
+
+def _printed(
+    tir: str, symbol: str, behind: Sequence[Sequence[LocationAttr]], target: Target, *, vectors: bool
+) -> CKernel:
+    """Print a kernel; one of tiles with vectors in their place as well, for compilers that know no tiles."""
+    bits, flush = target.vector_bits, flushes(target.triple)
+
+    def text(*, tiles: bool) -> CKernel:
+        func = located_tir(tir, symbol, behind)
+        if not tiles:
+            lower_tiles.run(func)
+        return convert(func, comment_of(), vectors=vectors, flush=flush, register_bits=bits)
+
+    kernel = text(tiles=vectors)
+    if not vectors or TileConfigOp.name not in tir:
+        return kernel
+    other = text(tiles=False)
+    both = f"#ifdef WHENCE_TILES\n{kernel.text}#else\n{other.text}#endif\n"
+    return replace(kernel, text=both, vectors=Vectors.joined([kernel.vectors, other.vectors]))
 
 
 def function_text(tir: str, symbol: str, behind: Sequence[Sequence[LocationAttr]], target: Target) -> str:
@@ -40,9 +60,8 @@ def function_text(tir: str, symbol: str, behind: Sequence[Sequence[LocationAttr]
 
     behind: per line of `tir` the locations of the ops on it.
     """
-    func, flush = located_tir(tir, symbol, behind), flushes(target.triple)
-    kernel = convert(func, comment_of(), vectors=True, flush=flush, register_bits=target.vector_bits)
-    parts = [PRELUDE, _DECLARED, *(["", vector_text(kernel.types.items())] if kernel.types else [])]
+    kernel = _printed(tir, symbol, behind, target, vectors=True)
+    parts = [PRELUDE, _DECLARED, *(["", vector_text(kernel.vectors)] if kernel.vectors.types else [])]
     return "\n".join([*parts, *kernel.externs.values(), kernel.text])
 
 

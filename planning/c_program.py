@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..dialects.sizes import SizeExpr
 from ..dialects.sizes.terms import Atom
+from ..lowering.llvm_to_native.thread_pool_text import REFUSAL
 from ..lowering.tir_to_c.context import atom_text, polynomial_text
-from ..runtime.program.program import ENTRY, Call, Copy, Program, Slot
+from ..runtime.program.program import ENTRY, NEED_TILES, Call, Copy, Program, Slot
 from ..runtime.program.sizes import Number, SizedSpec, Sizes, Value
+from ..runtime.program.tiles import ARCH_PRCTL, REQUEST, TILE_DATA
 from ..runtime.values.tensors import ALIGNMENT, TensorSpec
 from .artifact import Artifact
 from .c_kernels import comment_of
@@ -56,9 +59,47 @@ WHENCE_ANY static void whence_parallel_for(whence_pool *pool, void (*body)(void 
   body(context, 0, n);
 }
 #endif
+""".lstrip()
+_TILES = r"""
+/* Whether kernels have tiles, for which Linux wants to be asked; -DWHENCE_SCALAR has none. */
+#if defined(WHENCE_TILES) && defined(__linux__) && !defined(WHENCE_SCALAR)
+const int32_t whence_uses_tiles = $TILES;
+extern long syscall(long number, ...);
+int32_t whence_tiles_allowed(void) {
+  static int asked; /* 0: not yet; else the answer, and 1 */
+  int answer = __atomic_load_n(&asked, __ATOMIC_RELAXED);
+  if (!answer) {
+    answer = syscall($PRCTL, $REQUEST, $DATA) ? 1 : 2;
+    __atomic_store_n(&asked, answer, __ATOMIC_RELAXED);
+  }
+  return answer - 1;
+}
+static void $NEED(void) {
+  if (whence_uses_tiles && !whence_tiles_allowed()) {
+    fputs("$REFUSAL", stderr);
+    abort();
+  }
+}
+#else
+#undef WHENCE_TILES
 const int32_t whence_uses_tiles = 0;
 int32_t whence_tiles_allowed(void) { return 0; }
+static void $NEED(void) {}
+#endif
 """.lstrip()
+
+
+def tiles_text(program: Program) -> str:
+    """What the header declares about tiles, and a function that ends a process which may not use them."""
+    words = {
+        "TILES": f"{program.tiles:d}",
+        "PRCTL": str(ARCH_PRCTL),
+        "REQUEST": hex(REQUEST),
+        "DATA": str(TILE_DATA),
+        "NEED": NEED_TILES,
+        "REFUSAL": _string(REFUSAL),
+    }
+    return re.sub(r"\$([A-Z]+)", lambda found: words[found.group(1)], _TILES)
 
 
 def program_text(artifact: Artifact, params: Sequence[TensorSpec], offsets: Sequence[int] | None) -> str:
@@ -167,6 +208,7 @@ def _main(artifact: Artifact) -> list[str]:
         f"{name}(void *const *io, const void *const *params, void *arena, whence_pool *pool{more}) {{",
         "  char *a = arena;",
         "  (void)io, (void)params, (void)a, (void)pool;",
+        f"  {NEED_TILES}();",
     ]
     for call in artifact.calls:
         lines += [f"  {line}" if line[0] != "#" else line for line in comment(call.location)]

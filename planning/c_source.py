@@ -10,16 +10,13 @@ from typing import cast
 from ..lowering.kernel.record import Kernel
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.tir_to_c.convert import CKernel
-from ..lowering.tir_to_c.prelude import PRELUDE, vector_text
-from ..provenance.diagnostics import message
-from ..provenance.span import fuse
+from ..lowering.tir_to_c.prelude import PRELUDE, Vectors, vector_text
 from ..runtime.values.tensors import ALIGNMENT, TensorSpec, aligned
-from ..support.errors import PipelineError
 from ..support.files import replacing
 from .artifact import Artifact
 from .c_interface import HEADER
 from .c_kernels import c_kernel
-from .c_program import RUNTIME, program_text
+from .c_program import RUNTIME, program_text, tiles_text
 from .graph import GraphPlan
 
 FORMATS = (".c", ".zip")
@@ -65,6 +62,7 @@ def c_files(artifact: Artifact, plan: GraphPlan, name: str, stem: str, *, params
         f"/* {_title(artifact, name)} */",
         PRELUDE,
         RUNTIME,
+        tiles_text(artifact.program),
         _kernels(artifact),
         *([] if not offsets else [_data(bytes(data), f"{stem}.params")]),
         program_text(artifact, specs, offsets if params else None),
@@ -103,20 +101,16 @@ def _kernels(artifact: Artifact) -> str:
     printed: dict[bool, list[CKernel]] = {True: [], False: []}
     for number, kernel in enumerate(artifact.kernels):
         calls = [call for call in artifact.calls if call.kernel == number]
-        if cast("Kernel", kernel).tiles:
-            where = fuse(call.location for call in calls)
-            raise PipelineError(message("C source", "kernels of vectors", f"tiles in '{kernel.symbol}'", where))
         for vectors, kernels in printed.items():
             kernels.append(
                 c_kernel(cast("Kernel", kernel), [call.layers for call in calls], artifact.target, vectors=vectors)
             )
-    types = {name: type_ for kernel in printed[True] for name, type_ in kernel.types.items()}
     externs = {name: text for kernel in printed[True] for name, text in kernel.externs.items()}
     return "\n".join(
         [
             *externs.values(),
             "#ifndef WHENCE_SCALAR",
-            vector_text(types.items()),
+            vector_text(Vectors.joined(kernel.vectors for kernel in printed[True])),
             *(kernel.text for kernel in printed[True]),
             "#else",
             *(kernel.text for kernel in printed[False]),

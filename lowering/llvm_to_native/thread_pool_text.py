@@ -66,12 +66,12 @@ define void @whence_alloc_refused(i64 %bytes) {
 """
 """Beside the pool, as all kernels of a program know it: what memory they did not get."""
 
-_REFUSAL = "whence: expected permission to use tiles (AMX) from Linux 5.16 or later, got none\n"
+REFUSAL = "whence: expected permission to use tiles (AMX) from Linux 5.16 or later, got none\n"
 _TILES = f"""
 declare i64 @write(i32, ptr, i64)
 declare void @abort()
 @tiles = internal global i32 0
-@refusal = internal constant [{len(_REFUSAL)} x i8] c"{_REFUSAL[:-1]}\\0A"
+@refusal = internal constant [{len(REFUSAL)} x i8] c"{REFUSAL[:-1]}\\0A"
 
 ; 1 if this process may use tiles, else 0: once asked, one less than the word.
 define i32 @whence_tiles_allowed() {{
@@ -97,7 +97,7 @@ entry:
   %may = icmp ne i32 %allowed, 0
   br i1 %may, label %done, label %refused
 refused:
-  call i64 @write(i32 2, ptr @refusal, i64 {len(_REFUSAL)})
+  call i64 @write(i32 2, ptr @refusal, i64 {len(REFUSAL)})
   call void @abort()
   unreachable
 done:

@@ -236,9 +236,10 @@ def _compared(ctx: Printing, op: Operation) -> None:
     if type_.lanes and ctx.vectors and not type_.is_half:
         other = f"({ctx.vector(type_.unsigned)})" if unsigned and not type_.is_bool else ""
         first, second = (f"{other}{name.text}" for name in ctx.texts(op))
-        mask = ctx.vector(I32.of(type_.lanes))
+        if all(_chosen_extreme(ctx, use.operation) for use in op.results[0].uses):
+            return
         test = spell(first, second)
-        ctx.let(op, f"({test})" if type_.bits == I32.bits else f"__builtin_convertvector({test}, {mask})")
+        ctx.let(op, f"({test})" if type_.bits == I32.bits else ctx.converted(test, type_.integer, I32.of(type_.lanes)))
         return
     cast_ = f"({type_.unsigned.scalar})" if unsigned and not type_.is_bool else ""
     ctx.by_lane(
@@ -247,8 +248,11 @@ def _compared(ctx: Printing, op: Operation) -> None:
 
 
 def _select(ctx: Printing, op: Operation) -> None:
-    condition, first, second = ctx.texts(op)
     type_ = c_type(op, op.results[0].type)
+    if extreme := _chosen_extreme(ctx, op):
+        ctx.let(op, f"{ctx.vector(type_)}_{extreme}({', '.join(ctx.names[x].text for x in op.operands[1:])})")
+        return
+    condition, first, second = ctx.texts(op)
     by_lane = c_type(op, op.operands[0].type).lanes
     if whole(ctx, op, halves=True):
         if by_lane:
@@ -257,6 +261,19 @@ def _select(ctx: Printing, op: Operation) -> None:
             ctx.let(op, f"{condition.text} ? {first.text} : {second.text}")
         return
     ctx.by_lane(op, lambda x: f"{x[0]} ? {x[1]} : {x[2]}", op.operands)
+
+
+def _chosen_extreme(ctx: Printing, op: Operation) -> str:
+    """Return which of two vectors a choice by their comparison is, "larger" or "smaller"; empty if it is neither."""
+    if not isinstance(op, SelectOp | arith.SelectOp) or not whole(ctx, op):
+        return ""
+    compared, first, second = op.operands[0].owner, op.operands[1], op.operands[2]
+    if not isinstance(compared, CompareOp) or compared.predicate.data not in ("olt", "ogt"):
+        return ""
+    sides = list(compared.operands)
+    if sides not in ([first, second], [second, first]):
+        return ""
+    return "larger" if (compared.predicate.data == "ogt") == (sides == [first, second]) else "smaller"
 
 
 _KINDS: dict[type[Operation], str] = {
@@ -302,22 +319,26 @@ def _cast(ctx: Printing, op: Operation) -> None:
 
 def _whole_cast(ctx: Printing, kind: str, value: str, source: CType, target: CType) -> str:
     """A conversion of vectors of GNU's."""
-    name = ctx.vector(target)
+    name, given = ctx.vector(target), source
     if kind == "trunci" and target.is_bool:
         one = f"(({value} & 1) != 0)"
-        return one if source.bits == I32.bits else f"__builtin_convertvector({one}, {name})"
+        return one if source.bits == I32.bits else ctx.converted(one, source.integer, target)
     if source.is_bool:
         # Its lanes are 0 and -1.
         value = f"-{value}" if kind in ("extui", "uitofp") else value
     elif kind in ("uitofp", "extui"):
-        value = f"(({ctx.vector(source.unsigned)}){value})"
+        given = source.unsigned
+        value = f"(({ctx.vector(given)}){value})"
     if kind in ("fptosi", "fptoui") and target.bits < source.bits:
         # As the machine does it, in two steps.
-        wide = ctx.vector(source.integer)
-        return f"__builtin_convertvector(__builtin_convertvector({value}, {wide}), {name})"
+        wide = ctx.converted(value, source, source.integer)
+        return ctx.converted(wide, source.integer, target)
+    if kind in ("sitofp", "uitofp") and source.bits < I32.bits:
+        # In two steps, too: gcc converts bytes to floats one by one.
+        value, given = ctx.converted(value, given, I32.of(source.lanes)), I32.of(source.lanes)
     if kind == "fptoui":
-        return f"({name})__builtin_convertvector({value}, {ctx.vector(target.unsigned)})"
-    return f"__builtin_convertvector({value}, {name})"
+        return f"({name}){ctx.converted(value, given, target.unsigned)}"
+    return ctx.converted(value, given, target)
 
 
 def bitcast(ctx: Printing, op: Operation) -> None:

@@ -16,8 +16,9 @@ from ...dialects.sizes.terms import Atom, Polynomial
 from ...dialects.tir import BufferType
 from ...provenance.diagnostics import fail
 from ...provenance.span import is_known
-from .prelude import halved, vector_name
-from .types import CType, c_type
+from .conversions import conversion_name
+from .prelude import Vectors, halved
+from .types import CType, c_type, vector_name
 
 _WORDS: frozenset[str] = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
@@ -42,6 +43,8 @@ class Function:
     depth: int = 1
     taken: list[str] = field(default_factory=list[str])
     """The buffers of open sizes that it frees at its end."""
+    tiles: Operation | None = None
+    """The configuration of tiles that was printed last; the end of the function releases them."""
 
 
 class Printing:
@@ -65,8 +68,7 @@ class Printing:
         self.readonly: set[SSAValue] = set()
         self.prefixes: dict[SSAValue, str] = {}
         """Masks of leading lanes -> how many lanes are set."""
-        self.types: dict[str, CType] = {}
-        """The vector types that it uses, by name."""
+        self.used = Vectors()
         self.functions: list[str] = []
         """The functions made so far, of parallel loops."""
         self.externs: dict[str, str] = {}
@@ -147,13 +149,23 @@ class Printing:
     def vector(self, type_: CType) -> str:
         """The name of a vector type, which the file then defines."""
         name = vector_name(type_)
-        if name not in self.types:
-            self.types[name] = type_
+        if name not in self.used.types:
+            self.used.types[name] = type_
             if type_.is_float:
                 self.vector(type_.integer)
                 if (half := halved(type_)) is not None:
                     self.vector(half)
         return name
+
+    def converted(self, text: str, source: CType, target: CType) -> str:
+        """A vector as one of other numbers."""
+        self.vector(source)
+        name = self.vector(target)
+        if source.is_float or target.is_float or source.bits == target.bits:
+            return f"__builtin_convertvector({text}, {name})"
+        macro = conversion_name(source, target)
+        self.used.conversions[macro] = source, target
+        return f"{macro}({text})"
 
     def spelled(self, type_: CType) -> str:
         """C's name of the type of a value."""

@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.tir import AllocOp, AssertOp, BufferType, ForOp, IfOp, WhileOp, buffer_of
+from ...dialects.tir import AllocOp, AssertOp, BufferType, ForOp, IfOp, TileConfigOp, WhileOp, buffer_of
 from ...dialects.tir.control import captured_values
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.diagnostics import describe
@@ -16,6 +16,7 @@ from ...provenance.walk import walk
 from ..tir_to_llvm.memory import SPARE
 from .context import Function, Handler, Name, Printing, buffer_name
 from .memory import Indices
+from .tiles import configure
 from .types import c_type
 
 _MOST_UNROLLED = 1 << 12
@@ -120,6 +121,13 @@ def _own(block: Block) -> Sequence[AllocOp]:
     return allocations
 
 
+def give_back(ctx: Printing) -> None:
+    """Release the tiles that the function configured, and free what it took."""
+    if ctx.function.tiles is not None:
+        ctx.emit("_tile_release();")
+    free_memory(ctx)
+
+
 def free_memory(ctx: Printing) -> None:
     """Free what the function took so far."""
     for name in reversed(ctx.function.taken):
@@ -161,8 +169,12 @@ def _parallel(ctx: Printing, op: ForOp) -> None:
         take_memory(ctx, op.block)
         for constant in dict.fromkeys(constants):
             ctx.lower_again(constant)
+        configurations = [inner for inner in walk(op) if isinstance(inner, TileConfigOp)]
+        if len(configurations) == 1:
+            # Once for all passes of the thread: it takes as long as a hundred vectors.
+            configure(ctx, configurations[0])
         loop(ctx, op, "begin", "end")
-        free_memory(ctx)
+        give_back(ctx)
     ctx.in_parallel = False
     ctx.names |= outside
     flush = ctx.flush and computes_floats(op)

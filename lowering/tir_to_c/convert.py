@@ -15,14 +15,16 @@ from ...provenance.walk import walk
 from ..tir_to_llvm.types import lanes, vector_type
 from .arithmetic import ARITHMETIC
 from .context import Function, Handler, Printing
-from .control import CONTROL, computes_floats, free_memory, take_memory
+from .control import CONTROL, computes_floats, give_back, take_memory
 from .math_ops import MATH
 from .memory import MEMORY
+from .prelude import Vectors
 from .splitting import split_vectors
-from .types import CType, c_type
+from .tiles import TILES
+from .types import c_type
 from .vectors import VECTORS
 
-_HANDLERS: Mapping[type[Operation], Handler] = {**CONTROL, **MEMORY, **ARITHMETIC, **MATH, **VECTORS}
+_HANDLERS: Mapping[type[Operation], Handler] = {**CONTROL, **MEMORY, **ARITHMETIC, **MATH, **VECTORS, **TILES}
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,7 @@ class CKernel:
 
     text: str
     """The functions of parallel loops, then `void symbol(buffers.., int64_t sizes.., void *workspace, pool)`."""
-    types: Mapping[str, CType]
-    """The vector types that it uses, by name."""
+    vectors: Vectors
     externs: Mapping[str, str]
     """The prototypes of other functions that it calls, by name."""
     prototype: str
@@ -86,7 +87,7 @@ def convert(
             ctx.sizes = (*ctx.sizes, ctx.size(parse_size(name)) if is_derived(name) else next(spelled))
         take_memory(ctx, func.block)
         ctx.lower(func.block)
-        free_memory(ctx)
+        give_back(ctx)
     flush = flush and computes_floats(func)
     prototype = f"void {symbol}({', '.join(parameters)})"
     unused = ["  (void)workspace;", "  (void)pool;"]
@@ -98,4 +99,4 @@ def convert(
         lines += [f"  {symbol}_floats({', '.join(names)});", "  WHENCE_FLOATS_END", "}"]
     else:
         lines += [f"{prototype} {{", *unused, *function.lines, "}"]
-    return CKernel("\n".join(lines) + "\n", ctx.types, ctx.externs, prototype + ";")
+    return CKernel("\n".join(lines) + "\n", ctx.used, ctx.externs, prototype + ";")

@@ -11,7 +11,18 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 from ...dialects.affine import Linear, Range, below, bounds, linear, linear_bounds
 from ...dialects.sizes import Size, same
 from ...dialects.sizes.kernel import at_least, negative
-from ...dialects.tir import AllocConstOp, AllocOp, IndexOp, LoadOp, PrefetchOp, StoreOp, buffer_of, index_ranges
+from ...dialects.tir import (
+    AllocConstOp,
+    AllocOp,
+    IndexOp,
+    LoadOp,
+    PrefetchOp,
+    StoreOp,
+    TileLoadOp,
+    TileStoreOp,
+    buffer_of,
+    index_ranges,
+)
 from ...dialects.tir.index_maps import flat_index
 from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ...provenance.diagnostics import fail
@@ -19,7 +30,7 @@ from ..tir_to_llvm.memory import SPARE, every_other
 from .context import Handler, Printing, buffer_name
 from .types import I8, I32, CType, c_type, literal, numbers
 
-Access: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp
+Access: TypeAlias = LoadOp | StoreOp | MaskedLoadOp | MaskedStoreOp | PrefetchOp | TileLoadOp | TileStoreOp
 
 
 class Indices:
@@ -72,7 +83,7 @@ class Indices:
         return linear_bounds(form, self.ranges)
 
 
-class _Place:
+class Place:
     """The point of an access, or the points of its lanes."""
 
     def __init__(self, ctx: Printing, op: Access, value: CType):
@@ -116,7 +127,7 @@ class _Place:
         return f"({vector}){{{', '.join(sign + self.lane(str(lane)) for lane in range(count))}}}"
 
     def _mask(self, bytes_: str) -> str:
-        return f"__builtin_convertvector({bytes_} != 0, {self.ctx.vector(self.value)})"
+        return self.ctx.converted(f"{bytes_} != 0", I8.of(self.value.lanes), self.value)
 
     def lane(self, lane: str = "") -> str:
         """The value of one lane."""
@@ -152,7 +163,7 @@ def constant_of(ctx: Printing, values: Sequence[float], type_: CType) -> str:
 def _load(ctx: Printing, op: Operation) -> None:
     assert isinstance(op, LoadOp)
     type_ = c_type(op, op.result.type)
-    place = _Place(ctx, op, type_)
+    place = Place(ctx, op, type_)
     condition = "true" if op.guard is None else place.indices.guard(op.guard.data)
     otherwise = [] if op.otherwise is None else numbers(op.otherwise, max(type_.lanes, 1))
     if not type_.lanes:
@@ -187,7 +198,7 @@ def _fill_numbers(ctx: Printing, name: str, type_: CType, values: Sequence[float
 def _store(ctx: Printing, op: Operation) -> None:
     assert isinstance(op, StoreOp)
     type_ = c_type(op, op.value.type)
-    place, text = _Place(ctx, op, type_), ctx.names[op.value].text
+    place, text = Place(ctx, op, type_), ctx.names[op.value].text
     if not type_.lanes:
         ctx.emit(f"{place.at()} = {text};")
         return
@@ -201,7 +212,7 @@ def _store(ctx: Printing, op: Operation) -> None:
 
 def _bytes(ctx: Printing, text: str, type_: CType) -> str:
     """A vector as it lies in memory: bytes of a mask."""
-    return f"__builtin_convertvector(-{text}, {ctx.vector(I8.of(type_.lanes))})" if type_.is_bool else text
+    return ctx.converted(f"-{text}", type_, I8.of(type_.lanes)) if type_.is_bool else text
 
 
 def _mask(ctx: Printing, op: Operation) -> None:
@@ -233,7 +244,7 @@ def _mask(ctx: Printing, op: Operation) -> None:
 def _masked_load(ctx: Printing, op: Operation) -> None:
     assert isinstance(op, MaskedLoadOp)
     type_ = c_type(op, op.result.type)
-    place, values = _Place(ctx, op, type_), numbers(op.otherwise, type_.lanes)
+    place, values = Place(ctx, op, type_), numbers(op.otherwise, type_.lanes)
     if ctx.vectors and place.is_private():
         other = constant_of(ctx, values, type_)
         ctx.let(op, chosen(ctx, ctx.names[op.mask].text, place.read(), other, type_))
@@ -259,7 +270,7 @@ def _by_prefix(ctx: Printing, op: Operation) -> bool:
         return False
     value = op.result.type if isinstance(op, MaskedLoadOp) else op.value.type
     type_ = c_type(op, value)
-    return op.mask in ctx.prefixes and not type_.is_bool and not _Place(ctx, op, type_).is_private()
+    return op.mask in ctx.prefixes and not type_.is_bool and not Place(ctx, op, type_).is_private()
 
 
 def _prefix_bytes(prefix: str, type_: CType) -> str:
@@ -284,7 +295,7 @@ def _masked_store(ctx: Printing, op: Operation) -> None:
     if op.step == 0:
         fail(op, "a stride other than 0", "0")
     type_ = c_type(op, op.value.type)
-    place, text = _Place(ctx, op, type_), ctx.names[op.value].text
+    place, text = Place(ctx, op, type_), ctx.names[op.value].text
     if ctx.vectors and place.is_private() and not type_.is_bool:
         ctx.emit(f"{place.whole()} = {chosen(ctx, ctx.names[op.mask].text, text, place.read(), type_)};")
         return
@@ -300,13 +311,13 @@ def _masked_store(ctx: Printing, op: Operation) -> None:
 def chosen(ctx: Printing, mask: str, first: str, second: str, type_: CType) -> str:
     """In each lane of GNU's vectors the first where the mask is set, the second where not."""
     integers = ctx.vector(type_.integer)
-    wide = mask if type_.bits == I32.bits else f"__builtin_convertvector({mask}, {integers})"
+    wide = mask if type_.bits == I32.bits else ctx.converted(mask, I32.of(type_.lanes), type_.integer)
     return f"WHENCE_SELECT({ctx.vector(type_)}, {integers}, {wide}, {first}, {second})"
 
 
 def _prefetch(ctx: Printing, op: Operation) -> None:
     assert isinstance(op, PrefetchOp)
-    place = _Place(ctx, op, c_type(op, buffer_of(op.buffer).element_type))
+    place = Place(ctx, op, c_type(op, buffer_of(op.buffer).element_type))
     ctx.emit(f"WHENCE_PREFETCH(&{place.at()}, {op.locality.value.data});")
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from .types import F32, CType
+from .conversions import conversion_text
+from .types import F32, CType, vector_name
 
 PRELUDE = r"""
 #include <math.h>
@@ -19,6 +21,10 @@ PRELUDE = r"""
 #include <arm_neon.h>
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* It would keep the numbers that the next passes of a loop read again in more registers than there are. */
+#pragma GCC optimize("no-predictive-commoning")
+#endif
 #if defined(__GNUC__)
 #define WHENCE_APART __attribute__((noinline))
 #define WHENCE_ANY __attribute__((unused))
@@ -43,6 +49,14 @@ PRELUDE = r"""
 #else
 #define WHENCE_FLOATS_BEGIN
 #define WHENCE_FLOATS_END
+#endif
+
+/* Products of tiles (AMX), where the compiler has them. */
+#if defined(__AMX_TILE__) || defined(__AMXTILE__)
+#if (defined(__AMX_INT8__) || defined(__AMXINT8__)) && (defined(__AMX_BF16__) || defined(__AMXBF16__))
+#define WHENCE_TILES
+#define WHENCE_TILE_FENCE __asm__ volatile("" ::: "memory");
+#endif
 #endif
 
 typedef struct whence_pool whence_pool;
@@ -134,19 +148,33 @@ VECTORS = r"""
 """.lstrip()
 
 
-def vector_name(type_: CType) -> str:
-    """The name of a vector type: f32x16; masks are vectors of i32."""
-    return f"{'i32' if type_.is_bool else 'u16' if type_.is_half else type_.short}x{type_.lanes}"
-
-
 def _element(type_: CType) -> str:
     return "int32_t" if type_.is_bool else type_.scalar
 
 
-def vector_text(names: Iterable[tuple[str, CType]]) -> str:
-    """The definitions of vector types, and of macros on those of floats."""
+@dataclass
+class Vectors:
+    """What kernels use of vectors."""
+
+    types: dict[str, CType] = field(default_factory=dict[str, CType])
+    """By name."""
+    conversions: dict[str, tuple[CType, CType]] = field(default_factory=dict[str, tuple[CType, CType]])
+    """The types that macros convert, by the name of the macro."""
+
+    @staticmethod
+    def joined(parts: Iterable[Vectors]) -> Vectors:
+        """All that some kernels use."""
+        whole = Vectors()
+        for part in parts:
+            whole.types |= part.types
+            whole.conversions |= part.conversions
+        return whole
+
+
+def vector_text(vectors: Vectors) -> str:
+    """The definitions of vector types, of macros on those of floats, and of conversions."""
     lines = [VECTORS]
-    for name, type_ in sorted(dict(names).items()):
+    for name, type_ in sorted(vectors.types.items()):
         scalar, count = _element(type_), type_.lanes
         nbytes = type_.bits // 8
         lines.append(f"typedef {scalar} {name} __attribute__((vector_size({nbytes * count})));")
@@ -156,6 +184,8 @@ def vector_text(names: Iterable[tuple[str, CType]]) -> str:
         lines.append(f"#define {name}_of(x) (({name}){{{', '.join(['x'] * count)}}})")
         if type_.is_float:
             lines += _float_macros(name, type_)
+    for _, (source, target) in sorted(vectors.conversions.items()):
+        lines += conversion_text(source, target)
     return "\n".join(lines) + "\n"
 
 

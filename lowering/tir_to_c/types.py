@@ -80,6 +80,11 @@ class CType:
 F32, I32, I8 = CType("float", "f32", 32), CType("int32_t", "i32", 32), CType("int8_t", "i8", 8)
 
 
+def vector_name(type_: CType) -> str:
+    """The name of a vector type: f32x16; masks are vectors of i32."""
+    return f"{'i32' if type_.is_bool else 'u16' if type_.is_half else type_.short}x{type_.lanes}"
+
+
 def c_type(op: Operation, type_: Attribute) -> CType:
     """The type of a value; raises VerifyException about `op` where C has none."""
     scalar = _scalar(element(type_))

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from ...dialects.tir import CallExternOp, Dot2Op, Dot4Op, DotBf16Op, JoinBytesOp, WidenPairsOp, buffer_of
 from ...provenance.diagnostics import fail
+from ...runtime.program.program import TILES_ALLOWED
 from .arithmetic import bitcast, narrowed, whole, widened
 from .context import Handler, Name, Printing
 from .types import CType, c_type
@@ -138,6 +139,12 @@ def _bits(text: str, low: int, width: int, *, signed: bool) -> str:
 def _dot(width: int, *, signed: bool) -> Handler:
     """The sum of the products of the parts of words; the first word's are signed or not, the second's are."""
 
+    def parts(ctx: Printing, text: str, type_: CType, low: int, *, signed: bool) -> str:
+        """The part of each word as an int32_t."""
+        kind = type_.integer if signed else type_.unsigned
+        left = f"(({ctx.vector(type_.unsigned)}){text} << {32 - width - low})"
+        return f"({ctx.vector(type_)})(({ctx.vector(kind)}){left} >> {32 - width})"
+
     def formula(x: Sequence[str]) -> str:
         products = (
             f"(uint32_t)({_bits(x[0], low, width, signed=signed)} * {_bits(x[1], low, width, signed=True)})"
@@ -145,10 +152,57 @@ def _dot(width: int, *, signed: bool) -> Handler:
         )
         return f"(int32_t)({' + '.join(products)})"
 
-    return lambda ctx, op: ctx.by_lane(op, formula, op.operands)
+    def lower(ctx: Printing, op: Operation) -> None:
+        if not whole(ctx, op):
+            ctx.by_lane(op, formula, op.operands)
+            return
+        type_ = c_type(op, op.results[0].type)
+        x, y = (name.text for name in ctx.texts(op))
+        products = (
+            f"{parts(ctx, x, type_, low, signed=signed)} * {parts(ctx, y, type_, low, signed=True)}"
+            for low in range(0, 32, width)
+        )
+        # Of bytes no sum is too large for an int32_t; of two pairs it wraps around.
+        unsigned = ctx.vector(type_.unsigned)
+        total = " + ".join(f"({unsigned})({product})" for product in products)
+        (result,) = op.results
+        bits = 32 * type_.lanes
+        known = _DOTS.get((width, bits))
+        if known is None or result.first_use is None:
+            ctx.let(op, f"({ctx.vector(type_)})({total})")
+            return
+        feature, call = known
+        name = ctx.declare(result, type_)
+        ctx.emit(f"#if {feature}")
+        ctx.emit(f"{name} = ({ctx.vector(type_)}){call.format(x=f'(__m{bits}i){x}', y=f'(__m{bits}i){y}')};")
+        ctx.emit("#else")
+        ctx.emit(f"{name} = ({ctx.vector(type_)})({total});")
+        ctx.emit("#endif")
+
+    return lower
+
+
+_VNNI = "defined(__AVX512VNNI__) && defined(__AVX512VL__)"
+_DOTS = {
+    (16, 128): ("defined(__SSE2__)", "_mm_madd_epi16({x}, {y})"),
+    (16, 256): ("defined(__AVX2__)", "_mm256_madd_epi16({x}, {y})"),
+    (16, 512): ("defined(__AVX512BW__)", "_mm512_madd_epi16({x}, {y})"),
+    (8, 128): (_VNNI, "_mm_dpbusd_epi32(_mm_setzero_si128(), {x}, {y})"),
+    (8, 256): (_VNNI, "_mm256_dpbusd_epi32(_mm256_setzero_si256(), {x}, {y})"),
+    (8, 512): (_VNNI, "_mm512_dpbusd_epi32(_mm512_setzero_si512(), {x}, {y})"),
+}
+"""The width of the parts and the bits of a vector -> the features under which an instruction has the sum, and it."""
 
 
 def _dot_bf16(ctx: Printing, op: Operation) -> None:
+    if whole(ctx, op):
+        type_ = c_type(op, op.results[0].type)
+        floats, words = ctx.vector(type_), ctx.vector(type_.unsigned)
+        x, y = (f"({words}){name.text}" for name in ctx.texts(op))
+        low = f"({floats})({x} << 16) * ({floats})({y} << 16)"
+        ctx.let(op, f"{low} + ({floats})({x} & 0xffff0000u) * ({floats})({y} & 0xffff0000u)")
+        return
+
     def formula(x: Sequence[str]) -> str:
         low = " * ".join(f"whence_float((uint32_t){text} << 16)" for text in x)
         high = " * ".join(f"whence_float((uint32_t){text} & 0xffff0000)" for text in x)
@@ -167,12 +221,22 @@ def _widen_pairs(ctx: Printing, op: Operation) -> None:
         return
     type_ = c_type(op, op.results[0].type)
     count = 2 * type_.lanes
-    bytes_, wide = (ctx.vector(CType(f"int{bits}_t", f"i{bits}", bits, count)) for bits in (8, 16))
-    text = f"__builtin_convertvector(({bytes_}){ctx.texts(op)[0].text}, {wide})"
+    bytes_, wide = (CType(f"int{bits}_t", f"i{bits}", bits, count) for bits in (8, 16))
+    text = ctx.converted(f"({ctx.vector(bytes_)}){ctx.texts(op)[0].text}", bytes_, wide)
     ctx.let(op, f"({ctx.vector(type_)}){text}")
 
 
 def _join_bytes(ctx: Printing, op: Operation) -> None:
+    if whole(ctx, op):
+        type_ = c_type(op, op.results[0].type)
+        words: list[str] = []
+        for number, operand in enumerate(op.operands):
+            given = c_type(op, operand.type)
+            bytes_ = f"({ctx.vector(given.unsigned)}){ctx.names[operand].text}"
+            words.append(f"{ctx.converted(bytes_, given.unsigned, type_.unsigned)} << {8 * number}")
+        ctx.let(op, f"({ctx.vector(type_)})({' | '.join(words)})")
+        return
+
     def formula(x: Sequence[str]) -> str:
         parts = (f"(uint32_t)(uint8_t){text} << {8 * number}" for number, text in enumerate(x))
         return f"(int32_t)({' | '.join(parts)})"
@@ -219,7 +283,7 @@ def _call_extern(ctx: Printing, op: Operation) -> None:
     if callee.startswith("llvm."):
         _call_instruction(ctx, op, callee)
         return
-    if callee.startswith("whence_"):
+    if callee.startswith("whence_") and callee != TILES_ALLOWED:
         fail(op, "a kernel that calls nothing of the process that compiled it", callee)
     arguments: list[str] = []
     types: list[str] = []
