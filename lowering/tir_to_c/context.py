@@ -167,6 +167,13 @@ class Printing:
         self.used.conversions[macro] = source, target
         return f"{macro}({text})"
 
+    def prefixed(self, type_: CType) -> str:
+        """The name of a vector type of which leading lanes are read or written."""
+        name = self.vector(type_)
+        self.vector(type_.integer)
+        self.used.prefixes[name] = type_
+        return name
+
     def spelled(self, type_: CType) -> str:
         """C's name of the type of a value."""
         return self.vector(type_) if type_.lanes and self.vectors else type_.scalar

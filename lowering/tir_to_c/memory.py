@@ -66,7 +66,11 @@ class Indices:
                 if not by.isdecimal():
                     by = f"whence_max({by}, 1)"
                 quotient = kind is AffineBinaryOpKind.FloorDiv
-                if at_least(bounds(lhs, self.ranges)[0], 0):
+                low, high = bounds(lhs, self.ranges)
+                if at_least(low, 0) and by.isdecimal() and below(high, 1 << 31):
+                    # Half as wide, and unsigned: the least instructions.
+                    return f"(int64_t)((uint32_t)({value}) {'/' if quotient else '%'} {by}u)"
+                if at_least(low, 0):
                     return f"(({value}) {'/' if quotient else '%'} {by})"
                 return f"whence_floor{'div' if quotient else 'mod'}({value}, {by})"
             case _:
@@ -249,15 +253,16 @@ def _masked_load(ctx: Printing, op: Operation) -> None:
         other = constant_of(ctx, values, type_)
         ctx.let(op, chosen(ctx, ctx.names[op.mask].text, place.read(), other, type_))
         return
+    if _by_prefix(ctx, op):
+        count = _prefix_lanes(ctx.prefixes[op.mask], type_)
+        other = constant_of(ctx, values, type_)
+        ctx.let(op, f"{ctx.prefixed(type_)}_load_first({other}, &{place.at()}, {count})")
+        return
     if ctx.vectors:
         name = ctx.declare(op.result, type_, constant_of(ctx, values, type_))
     else:
         name = ctx.declare(op.result, type_)
         _fill_numbers(ctx, name, type_, values)
-    if _by_prefix(ctx, op):
-        prefix = ctx.prefixes[op.mask]
-        ctx.emit(f"memcpy(&{name}, &{place.at()}, {_prefix_bytes(prefix, type_)});")
-        return
     ctx.fill(name, type_, place.lane("l"), ctx.lane(op.mask))
 
 
@@ -273,15 +278,12 @@ def _by_prefix(ctx: Printing, op: Operation) -> bool:
     return op.mask in ctx.prefixes and not type_.is_bool and not Place(ctx, op, type_).is_private()
 
 
-def _prefix_bytes(prefix: str, type_: CType) -> str:
-    """The bytes of the leading lanes of a vector."""
+def _prefix_lanes(prefix: str, type_: CType) -> str:
+    """The number of leading lanes of a vector that are set."""
     number = _number(prefix)
-    count = (
-        f"whence_max(whence_min({prefix}, {type_.lanes}), 0)"
-        if number is None
-        else str(max(min(number, type_.lanes), 0))
-    )
-    return f"{count} * sizeof({type_.scalar})"
+    if number is None:
+        return f"whence_max(whence_min({prefix}, {type_.lanes}), 0)"
+    return str(max(min(number, type_.lanes), 0))
 
 
 def _number(text: str) -> int | None:
@@ -300,8 +302,8 @@ def _masked_store(ctx: Printing, op: Operation) -> None:
         ctx.emit(f"{place.whole()} = {chosen(ctx, ctx.names[op.mask].text, text, place.read(), type_)};")
         return
     if _by_prefix(ctx, op):
-        prefix = ctx.prefixes[op.mask]
-        ctx.emit(f"memcpy(&{place.at()}, &{text}, {_prefix_bytes(prefix, type_)});")
+        count = _prefix_lanes(ctx.prefixes[op.mask], type_)
+        ctx.emit(f"{ctx.prefixed(type_)}_store_first(&{place.at()}, {text}, {count});")
         return
     ctx.emit(
         f"for (int l = 0; l < {type_.lanes}; l++) if ({ctx.lane(op.mask)}) {place.at('l')} = {ctx.lane(op.value)};"

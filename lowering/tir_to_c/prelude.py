@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .conversions import conversion_text
+from .prefixes import prefix_text
 from .types import F32, CType, vector_name
 
 PRELUDE = r"""
@@ -133,6 +134,8 @@ VECTORS = r"""
 #define WHENCE_LOW(type, a) ({ __typeof__(a) a_ = (a); type half_; memcpy(&half_, &a_, sizeof half_); half_; })
 #define WHENCE_HIGH(type, a) \
   ({ __typeof__(a) a_ = (a); type half_; memcpy(&half_, (char *)&a_ + sizeof half_, sizeof half_); half_; })
+/* So many bits from the lowest one. */
+#define WHENCE_ONES(n) ((n) < 64 ? (UINT64_C(1) << (n)) - 1 : UINT64_MAX)
 #define WHENCE_BY_LANE_1(type, lanes, function, a)                               \
   ({                                                                             \
     type a_ = (a), result_;                                                      \
@@ -161,6 +164,9 @@ class Vectors:
     conversions: dict[str, tuple[CType, CType]] = field(default_factory=dict[str, tuple[CType, CType]])
     """The types that macros convert, by the name of the macro."""
 
+    prefixes: dict[str, CType] = field(default_factory=dict[str, CType])
+    """The types of which leading lanes are read and written, by name."""
+
     @staticmethod
     def joined(parts: Iterable[Vectors]) -> Vectors:
         """All that some kernels use."""
@@ -168,6 +174,7 @@ class Vectors:
         for part in parts:
             whole.types |= part.types
             whole.conversions |= part.conversions
+            whole.prefixes |= part.prefixes
         return whole
 
 
@@ -186,6 +193,8 @@ def vector_text(vectors: Vectors) -> str:
             lines += _float_macros(name, type_)
     for _, (source, target) in sorted(vectors.conversions.items()):
         lines += conversion_text(source, target)
+    for _, type_ in sorted(vectors.prefixes.items()):
+        lines += prefix_text(type_)
     return "\n".join(lines) + "\n"
 
 
