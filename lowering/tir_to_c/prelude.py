@@ -106,7 +106,7 @@ WHENCE_ANY static inline float whence_from_f16(uint16_t half) {
 #else
   uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7fff;
   if (rest >= 0x7c00) return whence_float(sign | 0x7f800000 | (rest & 0x3ff) << 13 | (rest > 0x7c00 ? 0x400000 : 0));
-  if (rest >= 0x400) return whence_float(sign | (rest << 13) + 0x38000000);
+  if (rest >= 0x400) return whence_float(sign | ((rest << 13) + 0x38000000));
   float small = (float)rest * 0x1p-24f;
   return sign ? -small : small;
 #endif

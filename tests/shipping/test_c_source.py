@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,8 +51,14 @@ def pointers(arrays: list[Array]) -> Any:
     return (ctypes.c_void_p * max(len(arrays), 1))(*[array.ctypes.data for array in arrays])
 
 
-def outputs_of(library: ctypes.CDLL, executable: Any, inputs: dict[str, Array], sizes: list[int] | None = None) -> Any:
-    """The outputs of a run; sizes: of the symbols of a model of open sizes."""
+def outputs_of(
+    library: ctypes.CDLL,
+    executable: Any,
+    inputs: dict[str, Array],
+    sizes: list[int] | None = None,
+    pool: ctypes.c_void_p | None = None,
+) -> Any:
+    """The outputs of a run; sizes: of the symbols of a model of open sizes. pool: the threads to use."""
     expected = executable.run(inputs)
     outputs = [aligned_empty(expected[spec.name].shape, expected[spec.name].dtype) for spec in executable.outputs]
     nbytes = ctypes.c_int64.in_dll(library, "whence_arena_bytes").value
@@ -58,21 +66,27 @@ def outputs_of(library: ctypes.CDLL, executable: Any, inputs: dict[str, Array], 
     arguments = [pointers(arrays), pointers(outputs)]
     if sizes is None:
         arena = aligned_empty((nbytes,), np.dtype(np.uint8))
-        library.whence_run(*arguments, ctypes.c_void_p(arena.ctypes.data), None)
+        library.whence_run(*arguments, ctypes.c_void_p(arena.ctypes.data), pool)
     else:
         values = np.zeros(ctypes.c_int32.in_dll(library, "whence_num_values").value, np.int64)
         values[: len(sizes)] = sizes
         library.whence_sizes(ctypes.c_void_p(values.ctypes.data))
         place = ctypes.c_int32.in_dll(library, "whence_arena_value").value
         arena = aligned_empty((max(int(values[place]), 1),), np.dtype(np.uint8))
-        more = (ctypes.c_void_p(arena.ctypes.data), None, ctypes.c_void_p(values.ctypes.data))
+        more = (ctypes.c_void_p(arena.ctypes.data), pool, ctypes.c_void_p(values.ctypes.data))
         library.whence_run_sized(*arguments, *more)
     return dict(zip((spec.name for spec in executable.outputs), outputs, strict=True))
 
 
-def check(library: ctypes.CDLL, executable: Any, inputs: dict[str, Array], sizes: list[int] | None = None) -> None:
+def check(
+    library: ctypes.CDLL,
+    executable: Any,
+    inputs: dict[str, Array],
+    sizes: list[int] | None = None,
+    pool: ctypes.c_void_p | None = None,
+) -> None:
     expected = executable.run(inputs)
-    for name, output in outputs_of(library, executable, inputs, sizes).items():
+    for name, output in outputs_of(library, executable, inputs, sizes, pool).items():
         assert output.tobytes() == np.asarray(expected[name]).tobytes(), name
 
 
@@ -84,17 +98,52 @@ def test_a_model_has_the_bits_of_our_own_run(model: onnx.ModelProto, image: Arra
     check(compiled(tmp_path / "net.c", compiler=compiler), executable, {"x": image})
 
 
+def pool_of(library: ctypes.CDLL, threads: int) -> ctypes.c_void_p:
+    """A pool of a library, which the caller destroys."""
+    library.whence_pool_create.restype = ctypes.c_void_p
+    pool = library.whence_pool_create(threads)
+    assert pool
+    return ctypes.c_void_p(pool)
+
+
 @needs_compiler
-def test_without_vectors_and_with_threads(model: onnx.ModelProto, image: Array, tmp_path: Path):
+@pytest.mark.parametrize("flag", ["-Wall", "-DWHENCE_SCALAR"])
+def test_threads_give_the_same_bits(model: onnx.ModelProto, image: Array, tmp_path: Path, flag: str):
+    """Loops run on the threads of OpenMP, those of objects on our own; several callers share a pool."""
     executable = whence.compile(model, threads=2)
     executable.export_library(tmp_path / "net.c")
-    check(compiled(tmp_path / "net.c", "-DWHENCE_SCALAR"), executable, {"x": image})
-    threads = compiled(tmp_path / "net.c", "-fopenmp")
-    threads.whence_pool_create.restype = ctypes.c_void_p
-    pool = threads.whence_pool_create(3)
-    assert pool
-    check(threads, executable, {"x": image})
-    threads.whence_pool_destroy(ctypes.c_void_p(pool))
+    executable.export_library(tmp_path / "net.so")
+    check(compiled(tmp_path / "net.c", flag), executable, {"x": image})
+    for library in (compiled(tmp_path / "net.c", flag, "-fopenmp"), ctypes.CDLL(str(tmp_path / "net.so"))):
+        expected = outputs_of(library, executable, {"x": image})
+        for threads in (2, 3):
+            pool = pool_of(library, threads)
+            for _ in range(20):
+                check(library, executable, {"x": image}, pool=pool)
+            with ThreadPoolExecutor(4) as callers:
+                runs = [callers.submit(outputs_of, library, executable, {"x": image}, None, pool) for _ in range(40)]
+            for run in runs:
+                for name, output in run.result().items():
+                    np.testing.assert_array_equal(output, expected[name])
+            library.whence_pool_destroy(pool)
+
+
+@needs_compiler
+def test_loops_reach_the_threads_of_the_pool(model: onnx.ModelProto, image: Array, tmp_path: Path):
+    executable = whence.compile(model, threads=2)
+    executable.export_library(tmp_path / "net.c")
+    library = compiled(tmp_path / "net.c", "-fopenmp")
+    pool = pool_of(library, 3)
+
+    def new_threads() -> int:
+        before = set(os.listdir("/proc/self/task"))
+        outputs_of(library, executable, {"x": image}, pool=pool)
+        return len(set(os.listdir("/proc/self/task")) - before)
+
+    # OpenMP has a team for each caller, which it keeps for the next call.
+    with ThreadPoolExecutor(1) as caller:
+        assert caller.submit(new_threads).result() == 2
+    library.whence_pool_destroy(pool)
 
 
 @needs_compiler
