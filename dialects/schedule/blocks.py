@@ -108,6 +108,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("merge", "Merge", ("*loops",), (), ends=("*loops",)),
     Kind("loop_partition", "LoopPartition", ("loop", "[factors]"), ("preserve_unit_iters",), ends=("loop",), many=True),
     Kind("reorder", "Reorder", ("*loops",), ()),
+    Kind("reorder_block_iter_var", "ReorderBlockIterVar", ("block", "[new_order]"), (), nested=True),
     Kind("add_unit_loop", "AddUnitLoop", ("block_or_loop",), ()),
     Kind("parallel", "Parallel", ("loop",), ()),
     Kind("vectorize", "Vectorize", ("loop",), ()),

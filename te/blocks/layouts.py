@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, FloatAttr, IntegerType
+from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
@@ -224,6 +224,22 @@ def transform_block_layout(state: State, block: BlockOp, layout: AffineMap) -> N
     state.move(block, made)
     state.consume(name, *loops)
     drop(outermost, name, "loops over other variables stand for it")
+
+
+def reorder_variables(block: BlockOp, order: Sequence[int]) -> None:
+    """Give the variables of a block another order, and their kinds, extents and values with them."""
+    count = len(order)
+    for number in order:
+        old = block.block.args[number]
+        new = block.block.insert_arg(old.type, len(block.block.args))
+        new.name_hint, new.location = old.name_hint, old.location
+        old.replace_all_uses_with(new)
+    for old in block.block.args[:count]:
+        block.block.erase_arg(old)
+    map_ = block.map.data
+    block.map = AffineMapAttr(AffineMap(map_.num_dims, map_.num_symbols, tuple(map_.results[n] for n in order)))
+    block.kinds = ArrayAttr([block.kinds.data[number] for number in order])
+    block.extents = ArrayAttr([block.extents.data[number] for number in order])
 
 
 def _kind(name: str, block: BlockOp, expr: AffineExpr) -> str:

@@ -46,18 +46,18 @@ def factors_of(primitive: str, loop: ForOp, factors: Sequence[int | None]) -> li
     return [factor for factor in factors if factor is not None]
 
 
-def check_plain(primitive: str, loops: Sequence[ForOp]) -> None:
-    """Refuse loops that are marked, or have notes."""
+def check_plain(primitive: str, loops: Sequence[ForOp], *, marked: bool = False) -> None:
+    """Refuse loops that have notes, or are marked, unless the mark may be lost."""
     for loop in loops:
-        if loop.kind.data != "serial" or loop.attributes:
-            what = loop.kind.data if loop.kind.data != "serial" else f"notes {', '.join(loop.attributes)}"
+        if (loop.kind.data != "serial" and not marked) or loop.attributes:
+            what = f"notes {', '.join(loop.attributes)}" if loop.attributes else loop.kind.data
             text = f"expected a serial loop without notes, got {name_of(loop)} with {what}"
             refuse(primitive, text, loop, remedy=f"{primitive} before the mark")
 
 
 def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForOp]:
-    """`for i` -> `for i_0 for i_1`: with a condition where the parts are more than the whole."""
-    check_plain("split", [loop])
+    """`for i` -> `for i_0 for i_1`: with a condition where the parts are more than the whole; marks are lost."""
+    check_plain("split", [loop], marked=True)
     extents = factors_of("split", loop, factors)
     name = name_of(loop)
     parts = [ForOp.make(extent, hint=f"{name}.{number}") for number, extent in enumerate(extents)]
@@ -83,10 +83,10 @@ def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForO
 
 
 def fuse(state: State, loops: Sequence[ForOp]) -> ForOp:
-    """`for i for j` -> `for i_j_fused`, with i = i_j_fused // n and j = i_j_fused % n."""
+    """`for i for j` -> `for i_j_fused`, with i = i_j_fused // n and j = i_j_fused % n; marks are lost."""
     if len(loops) < 1:
         refuse("fuse", "expected at least one loop, got none")
-    check_plain("fuse", loops)
+    check_plain("fuse", loops, marked=True)
     for outer, inner in pairwise(loops):
         if inner.parent_op() is not outer:
             text = f"expected {name_of(inner)} directly in {name_of(outer)}, got it elsewhere"

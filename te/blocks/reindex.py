@@ -43,7 +43,8 @@ def reindex(state: State, block: BlockOp, index: object, *, writes: bool) -> Blo
         _check_bounds(block, buffer, used, point)
     made = allocated(block, f"{label}_reindex", BufferType.of(shape, buffer_of(buffer).element_type))
     source, target = (whole(made), Side(buffer, point)) if writes else (Side(buffer, point), whole(made))
-    copy = copy_beside(block, tree, state.fresh(f"{label}_reindex_reindex"), shape, source, target, behind=writes)
+    name = f"{label}_reindex" if writes else f"{label}_reindex_reindex"
+    copy = copy_beside(block, tree, state.fresh(name), shape, source, target, behind=writes)
     for op in own:
         op.operands = [*([op.value] if isinstance(op, StoreOp) else []), made, *used]
         set_maps(op, used, [identity(len(used))])

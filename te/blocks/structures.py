@@ -99,6 +99,25 @@ class Structures(Scheduling):
 
         self._apply("transform_block_layout", [handle], {"index_map": layout}, run, op)
 
+    def reorder_block_iter_var(self, block: BlockLike, new_order: Sequence[int]) -> None:
+        """Give the variables of a block another order; loops and iterations stay as they are.
+
+        new_order: the number of the variable that comes first, and so on. Raises ScheduleError for another set of
+        numbers.
+        """
+        handle = self._name(block)
+        op = self.state.block("reorder_block_iter_var", handle)
+        order = [int(number) for number in new_order]
+        if sorted(order) != list(range(len(op.block.args))):
+            count = len(op.block.args)
+            refuse("reorder_block_iter_var", f"expected each number below {count} once, got {order}", op)
+
+        def run() -> list[Operation]:
+            layouts.reorder_variables(op, order)
+            return []
+
+        self._apply("reorder_block_iter_var", [handle, *order], {}, run, op)
+
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         """`for k: C += X[k]` -> `for k: C_rf[k] += X[k]; for k: C += C_rf[k]`; returns the block of C_rf.
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.schedule import ArithOp, KnobOp, SequenceOp
@@ -21,6 +21,7 @@ from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
 from ...support.names import did_you_mean
 from ..schedule.choices import repeated
+from . import trace_maps
 from .record import arguments_of, constant_in
 
 Json: TypeAlias = list[Any]
@@ -28,6 +29,7 @@ VERSIONS = ("0.27", "0.14")
 SAMPLE = "SampleCategorical"
 _BY_NAME = {spelling: kind for kind in KINDS for spelling in kind.spellings.values()}
 _SIDES = ("read", "write")
+_LAYOUTS = ("transform_layout", "transform_block_layout")
 _PROBABILITIES = "probs"
 """The attribute of a knob that has the likelihoods of its candidates."""
 
@@ -98,6 +100,10 @@ def _written(op: Instruction, names: Mapping[SSAValue, str], numbers: Mapping[SS
     attrs = [_attribute(op, key) for key in kind.attrs]
     if kind.name == "reindex":
         attrs = _reindexed(op, constant_in(op.attrs.data["buffer"]))
+    if kind.name in _LAYOUTS:
+        if version == "0.14":
+            raise ScheduleError(message("as_json", "version 0.27 for index maps", version, op.location))
+        inputs, attrs = _with_layout(op, inputs)
     attrs += [0] * len(kind.newer) if version != "0.14" else []
     return [kind.spellings[version], inputs, attrs, [names[value] for value in op.outputs]]
 
@@ -120,6 +126,16 @@ def _reindexed(op: Instruction, buffer: Any) -> Json:
         raise ScheduleError(message("as_json", "a buffer by its number", repr(buffer), op.location))
     side, index = cast("list[Any]", buffer)
     return [index, _SIDES.index(side)]
+
+
+def _with_layout(op: Instruction, inputs: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The inputs and attributes of a primitive that has an index map, which is among either."""
+    layout = cast("AffineMapAttr", op.attrs.data["index_map"]).data
+    if op.KIND.name == "transform_block_layout":
+        return inputs, [trace_maps.text_of(layout)]
+    padding = trace_maps.padding_text(constant_in(op.attrs.data["pad_value"]), len(layout.results))
+    index, side = _reindexed(op, constant_in(op.attrs.data["buffer"]))
+    return [*inputs, trace_maps.text_of(layout)], [index, side, padding, 0]
 
 
 def apply_json(entry: object, schedule: Any) -> None:
@@ -167,6 +183,8 @@ def _read(item: Any, values: Mapping[str, Any]) -> Any:
         return item
     if item == "None":
         return None
+    if trace_maps.is_map(item):
+        return AffineMapAttr(trace_maps.map_of(item))
     if item.startswith('"') and item.endswith('"') and len(item) > 1:
         try:
             return json.loads(item)
@@ -204,6 +222,11 @@ def _arguments(kind: Kind, inputs: list[Any], attrs: list[Any]) -> tuple[list[An
         inputs = [*inputs[:-1], *inputs[-1]]
     if kind.name == "reindex" and len(attrs) == 2:
         attrs = [[_SIDES[bool(attrs[1])], attrs[0]]]
+    if kind.name == "transform_block_layout" and len(attrs) == 1:
+        attrs = [AffineMapAttr(trace_maps.map_of(attrs[0]))]
+    if kind.name == "transform_layout" and len(inputs) == 2 and len(attrs) in (3, 4):
+        layout, (index, side, padding) = inputs.pop(), attrs[:3]
+        attrs = [[_SIDES[bool(side)], index], layout, trace_maps.number_of(padding)]
     keys = [*kind.attrs, *kind.newer]
     if len(attrs) not in (len(kind.attrs), len(keys)):
         raise ScheduleError(message(f"trace: {kind.tvm}", f"attributes {', '.join(keys)}", str(attrs)))

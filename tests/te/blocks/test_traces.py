@@ -1,5 +1,7 @@
 """Records of block schedules by TVM's names: its traces are replayed, and ours are read again, as JSON and Python."""
 
+# pyright: reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import json
@@ -102,6 +104,85 @@ def test_the_names_of_both_versions():
     assert str(again.module) == str(s.module)
     with pytest.raises(ScheduleError, match=r"as_json: expected a version among 0\.27, 0\.14, got '1\.0'"):
         s.trace.as_json(version="1.0")
+
+
+def test_layouts_are_index_maps():
+    s = scheduled("EW")
+    s.transform_layout("Y", ("write", 0), lambda i, j: [i // 3, j, i % 3], pad_value=0.5)
+    s.transform_block_layout("Z", lambda i, j: [j, i])
+    text = json.dumps(s.trace.as_json())
+    again = scheduled("EW")
+    Trace.apply_json_to_schedule(text, again)
+    assert str(again.module) == str(s.module)
+    assert "0.5" in str(again.module)
+    check_values("EW", again)
+    layout = next(entry for entry in s.trace.as_json()[0] if entry[0] == "TransformLayout")
+    graph = json.loads(layout[1][1])
+    assert [node["type"] for node in graph["nodes"]].count("ir.Var") == 2
+    assert graph["nodes"][graph["root_index"]]["type"] == "tirx.IndexMap"
+    with pytest.raises(ScheduleError, match=r"as_json: expected version 0\.27 for index maps, got 0\.14"):
+        s.trace.as_json(version="0.14")
+
+
+def with_nodes(nodes: list[Any]) -> str:
+    return json.dumps({"root_index": len(nodes) - 1, "nodes": nodes})
+
+
+NOTHING = {"type": "None"}
+VARIABLE: dict[str, Any] = {"type": "ir.Var", "data": {"name": 0}}
+ROOT: dict[str, Any] = {"type": "tirx.IndexMap", "data": {"initial_indices": 2, "final_indices": 4}}
+
+
+def array(*numbers: int) -> dict[str, Any]:
+    return {"type": "ffi.Array", "data": list(numbers)}
+
+
+def operator(name: str) -> dict[str, Any]:
+    return {"type": f"prim.{name}", "data": {"a": 1, "b": 1}}
+
+
+MAPS: list[tuple[str, str]] = [
+    ("{", "an index map of TVM's nodes"),
+    (with_nodes([]), "an index map of TVM's nodes"),
+    (with_nodes([NOTHING]), "an index map of indices"),
+    (with_nodes([array(1), VARIABLE]), "an index map of TVM's nodes"),
+    (with_nodes([NOTHING, VARIABLE, array(1), operator("Mul"), array(3), ROOT]), "TVM's nodes"),
+    (with_nodes([NOTHING, VARIABLE, array(), operator("Add"), array(3), ROOT]), "variables that are indices of"),
+    (with_nodes([NOTHING, VARIABLE, array(1), operator("Min"), array(3), ROOT]), "sums, products and quotients"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), MAPS)
+def test_index_maps_that_cannot_be_are_refused(text: str, message: str):
+    entry = [[["GetSBlock", [], ["Y", "main"], ["b0"]], ["TransformLayout", ["b0", text], [0, 1, None, 0], []]], []]
+    with pytest.raises(ScheduleError, match=f"trace: expected .*{message}"):
+        Trace.apply_json_to_schedule(entry, scheduled("EW"))
+
+
+def test_variables_of_a_block_in_another_order():
+    s = scheduled("MM")
+    s.reorder_block_iter_var("C", [2, 0, 1])
+    assert '"C" (%vk : reduce 6, %vi : spatial 8, %vj : spatial 4) at [%k, %i, %j]' in str(s.module)
+    check_values("MM", s)
+    before = str(s.module)
+    with pytest.raises(ScheduleError, match=r"expected each number below 3 once, got \[0, 0, 1\]"):
+        s.reorder_block_iter_var("C", [0, 0, 1])
+    assert str(s.module) == before
+
+
+def test_a_split_or_fused_loop_loses_its_mark():
+    s = scheduled("MM")
+    i, j, k = s.get_loops("C")
+    s.parallel(i)
+    s.unroll(k)
+    s.split(i, [None, 4])
+    s.fuse(j, k)
+    assert kernel(s) == "2(4(24(C))) 8(4(E))"
+    check_values("MM", s)
+    outer, inner = s.get_loops("E")
+    s.annotate(outer, "note", 1)
+    with pytest.raises(ScheduleError, match="expected a serial loop without notes, got i with notes note"):
+        s.fuse(outer, inner)
 
 
 def test_decisions_are_changed():
