@@ -83,10 +83,12 @@ def _root(text: object) -> tuple[list[AffineDimExpr], list[Any]]:
     if not isinstance(found, tuple):
         raise _refused("indices", text)
     variables, results = cast("tuple[Any, Any]", found)
-    is_listed = isinstance(variables, list) and isinstance(results, list)
-    if not is_listed or not all(isinstance(each, AffineDimExpr) for each in cast("list[Any]", variables)):
+    if not isinstance(variables, list) or not isinstance(results, list):
         raise _refused("indices", text)
-    return variables, results
+    indices = [each for each in cast("list[Any]", variables) if isinstance(each, AffineDimExpr)]
+    if len(indices) < len(cast("list[Any]", variables)):
+        raise _refused("indices", text)
+    return indices, cast("list[Any]", results)
 
 
 def _value(node: Mapping[str, Any], values: list[Any]) -> Any:

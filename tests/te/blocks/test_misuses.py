@@ -12,13 +12,6 @@ from whence.support.errors import ScheduleError
 from whence.te.blocks.schedule import BlockSchedule
 
 
-def marked(s: BlockSchedule) -> object:
-    """Split a loop of threads."""
-    loop = s.get_loops("C")[0]
-    s.parallel(loop)
-    return s.split(loop, [None, 2])
-
-
 def noted(s: BlockSchedule) -> object:
     """Split a loop with a note."""
     loop = s.get_loops("C")[0]
@@ -37,7 +30,6 @@ MISUSES: list[tuple[str, str, Callable[[BlockSchedule], object]]] = [
     ("too small factors", "MM", lambda s: s.split(s.get_loops("C")[0], [2, 2])),
     ("a factor of 0", "MM", lambda s: s.split(s.get_loops("C")[0], [0, None])),
     ("no factors", "MM", lambda s: s.split(s.get_loops("C")[0], [])),
-    ("split a marked loop", "MM", marked),
     ("split a loop with a note", "MM", noted),
     ("fuse over a loop", "MM", lambda s: s.fuse(s.get_loops("C")[0], s.get_loops("C")[2])),
     ("fuse two nests", "MM", lambda s: s.fuse(s.get_loops("C")[0], s.get_loops("E")[1])),

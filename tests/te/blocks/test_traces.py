@@ -114,7 +114,7 @@ def test_layouts_are_index_maps():
     again = scheduled("EW")
     Trace.apply_json_to_schedule(text, again)
     assert str(again.module) == str(s.module)
-    assert "0.5" in str(again.module)
+    assert "5.000000e-01" in str(again.module)
     check_values("EW", again)
     layout = next(entry for entry in s.trace.as_json()[0] if entry[0] == "TransformLayout")
     graph = json.loads(layout[1][1])
