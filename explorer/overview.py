@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..planning.artifact import Artifact
@@ -71,6 +72,11 @@ class Overview:
         return "\n".join([table(rows, header, indent=""), "", *notes])
 
 
+def overview_of(answers: Iterable[Where]) -> Overview:
+    """Return the fates in answers to `where`, in their order."""
+    return Overview(tuple(map(_row, answers)), None)
+
+
 def overview(artifact: Artifact, times: Times | None = None) -> Overview:
     """Return the fate of every layer; costs as much as there are layers, and lines of kernels that serve them."""
     rows = tuple(_row(answer) for answer in where_all(artifact))
@@ -82,7 +88,7 @@ def overview(artifact: Artifact, times: Times | None = None) -> Overview:
 
 
 def _row(answer: Where) -> Row:
-    (layer,), parts = answer.layers, answer.kernels
+    layer, parts = answer.layers[0], answer.kernels
     return Row(
         layer,
         relay=sum(len(part.operators) for part in parts),
@@ -97,7 +103,11 @@ def _row(answer: Where) -> Row:
 
 
 def _fate(answer: Where) -> str:
-    """`relay-simplify-inference: nn.dropout removed (..)`: the last that happened to a layer that is gone."""
+    """`relay-simplify-inference: nn.dropout removed (..)`: the last that happened to a layer that is in no kernel."""
+    if answer.steps:
+        return answer.interpreter
+    if answer.uncompiled:
+        return "not compiled"
     for entry, _ in reversed(answer.fate):
         if entry.removed:
             name, _, effect = told(entry)

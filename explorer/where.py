@@ -95,6 +95,8 @@ class Where:
     """The name of the interpreter."""
     lines: tuple[SourceLine, ...] = ()
     """The lines of the exported program that called it."""
+    uncompiled: bool = False
+    """True if there is no code of it, as no call came to it."""
 
     @property
     def vanished(self) -> bool:
@@ -105,6 +107,8 @@ class Where:
         parts = [f"layer {', '.join(map(str, self.layers))}"]
         if self.steps:
             parts[0] += f": {', '.join(self.steps)}, done by {self.interpreter}"
+        elif self.uncompiled:
+            parts[0] += ": not compiled, as no call came to it"
         elif self.vanished:
             left = "no operator, and no constant" if not self.params else "no operator, only constants"
             parts[0] += f": {left} carries it after compilation" if not self.params else f": {left} carry it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -88,6 +88,34 @@ class _Leaf:
 
 
 @dataclass(frozen=True)
+class LayerFate:
+    """A layer of a program in which values decide, and what runs it."""
+
+    name: str
+    leaf: LocationAttr
+    type: str
+    """The source's name of its operator."""
+    module: str = ""
+    """The path of the module it is of, where the source says so."""
+    step: str = ""
+    """The operator that the interpreter runs for it; "" for a layer that is only in compiled code."""
+    reached: bool = True
+    """False if it is in code that was not compiled, as no call came to it."""
+
+
+@dataclass(frozen=True)
+class Fates:
+    """The layers of a program in which values decide, in order."""
+
+    interpreter: str
+    """The name of what runs its steps."""
+    kind: Literal["interpreted", "virtual machine"]
+    reason: str
+    """The kind of program, and the reason for it."""
+    layers: tuple[LayerFate, ...]
+
+
+@dataclass(frozen=True)
 class _Tables:
     """A history, and the locations and ops that it names by number."""
 
@@ -146,6 +174,19 @@ class Archive:
             main_assembly=record["main_assembly"],
             modules={stage: record[f"module {stage}"] for stage in record["stages"]},
         )
+
+
+FATES = Codec(
+    {
+        LocationAttr: Leaf(
+            *("location", frozenset([dict])),
+            reader=lambda row: JSON.decode(_Leaf, row, "location").location,
+            writer=lambda leaf: JSON.encode(_Leaf.of(leaf)),
+            type=LocationAttr,
+        )
+    }
+)
+"""The codec of `Fates`."""
 
 
 def _codec(

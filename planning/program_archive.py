@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..runtime.loading.programs import ShippedProgram
 from ..runtime.values.tensors import TensorSpec, aligned
 from ..support.errors import PipelineError, expectation
 from ..support.files import replacing
+from .archive import FATES, PROVENANCE, Fates
 from .export import Object, seal_stream, write_archive
 
 _LARGEST_TYPES = 10_000
@@ -30,6 +32,7 @@ def export_program(
     programs: Sequence[Callable[[Path], None]],
     limited: Sequence[str],
     seed: int | None,
+    fates: Fates,
     target: Target,
     path: Path,
 ) -> None:
@@ -41,11 +44,12 @@ def export_program(
     if path.suffix != ".tar":
         actual = f"{path.suffix or 'none'}: values decide the steps of the program, which are no code"
         raise PipelineError(expectation(f"export to {path}", "a file in .tar", actual))
-    content = _written(steps)
+    content, origins = _written(steps), {PROVENANCE: json.dumps(FATES.encode(fates)).encode()}
     about = ShippedProgram(content.objects, seed, tuple(limited))
     arrays = [aligned(array) for array in content.arrays]
     specs = [TensorSpec("", array.shape, array.dtype) for array in arrays]
-    objects: list[Object] = [(PROGRAM, list(packed(about, {}, specs, arrays))), (POOL_OBJECT, [pool_object(target)])]
+    package = list(packed(about, origins, specs, arrays))
+    objects: list[Object] = [(PROGRAM, package), (POOL_OBJECT, [pool_object(target)])]
     with tempfile.TemporaryDirectory(prefix="whence") as folder:
         files = [Path(folder) / f"{number}.tar" for number in range(len(programs))]
         for write, file in zip(programs, files, strict=True):

@@ -357,6 +357,22 @@ class Native(Protocol):
         ...
 
 
+class Run:
+    """One call of a program.
+
+    visited: the stretches whose native code ran, in the order of their first runs.
+    visit: called after each kernel with its stretch, the call and its seconds, which makes kernels run one by one.
+    """
+
+    __slots__ = ("handle", "pool", "visit", "visited")
+
+    def __init__(self, pool: ThreadPool, visit: Callable[[Stretch, Call, float], None] | None = None):
+        self.visit = visit
+        self.pool = pool
+        self.handle = pool.handle
+        self.visited: dict[Stretch, None] = {}
+
+
 @dataclass(frozen=True, eq=False)
 class Stretch:
     """Steps compiled for some shapes."""
@@ -381,11 +397,19 @@ class Stretch:
         """Return whether it is for these values, which are of the kind that it is kept for."""
         return self.fits is None or self.fits([_argument(values, a) for a in self.arguments])
 
-    def run(self, values: Environment, pool: ThreadPool, handle: int) -> None:
-        """Read the arguments from `values`, and put the results there. `handle` is the pool's."""
+    def launch(self, arrays: Sequence[Array], run: Run) -> list[Tensor]:
+        """Return the outputs of the native program for its inputs."""
+        assert self.runner is not None
+        run.visited[self] = None
+        if (visit := run.visit) is None:
+            return self.runner.launch(arrays, run.pool, run.handle)
+        return self.runner.walk(arrays, run.pool, lambda call, seconds, _: visit(self, call, seconds))
+
+    def run(self, values: Environment, run: Run) -> None:
+        """Read the arguments from `values`, and put the results there."""
         outputs: list[Tensor] = []
         if self.runner is not None:
-            outputs = self.runner.launch([_argument(values, a) for a in self.arguments], pool, handle)
+            outputs = self.launch([_argument(values, a) for a in self.arguments], run)
         results = {name: _value_of(source, values, outputs) for name, source in self.results.items()}
         values.values.update(results)
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
-from ..program.program import Call
-from ..program.threads import ThreadPool
-from .flow import Environment, Region, Step, Stretch, Value
+from .flow import Environment, Region, Run, Step, Value
 
 
 class Frame:
@@ -30,22 +28,6 @@ class Frame:
     def results(self) -> list[Value]:
         near, values = self.values.values, self.values
         return [near[name] if name in near else values[name] for name in self.region.outputs]
-
-
-class Run:
-    """One call of a program.
-
-    visited: the stretches that ran, in the order of their first runs.
-    visit: called after each kernel with its stretch, the call and its seconds, which makes kernels run one by one.
-    """
-
-    __slots__ = ("handle", "pool", "visit", "visited")
-
-    def __init__(self, pool: ThreadPool, visit: Callable[[Stretch, Call, float], None] | None = None):
-        self.visit = visit
-        self.pool = pool
-        self.handle = pool.handle
-        self.visited: dict[Stretch, None] = {}
 
 
 class Machine(ABC):

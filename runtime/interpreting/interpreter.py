@@ -22,8 +22,8 @@ from ...support.errors import FrontendError
 from ..program.inputs import accepted
 from ..values.open_specs import OPEN, OpenSpec
 from .control import CONTROL, NEVER_COMPILED
-from .flow import Environment, Known, Region, Step, Stretch, Value, released, tensor
-from .frames import Frame, Machine, Run
+from .flow import Environment, Known, Region, Run, Step, Stretch, Value, released, tensor
+from .frames import Frame, Machine
 from .host import is_hosted
 from .open_extents import Origins
 from .shape_patterns import Families, Kept, Pattern, kind_of, places_of_sizes
@@ -143,8 +143,7 @@ class Interpreter(Machine):
         if stretch.next is step:
             frame.control = CONTROL[step.kind](step, values)
             return self._controlled(frame, None)
-        run.visited[stretch] = None
-        stretch.run(values, run.pool, run.handle)
+        stretch.run(values, run)
         _move(frame, len(region.steps) if stretch.next is None else region.steps.index(stretch.next, at))
         return None
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol, cast
 
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, expectation
-from .flow import Adt, Closure, Environment, Reference, Region, Step, Stretch, Value
-from .frames import Frame, Machine, Run
+from .flow import Adt, Closure, Environment, Reference, Region, Run, Step, Stretch, Value
+from .frames import Frame, Machine
 from .host import Task
 from .shape_patterns import Families, Kept, Pattern
 
@@ -51,16 +51,16 @@ class Native(Instruction):
     kept: Families | None = None
     """The compiled code, if some are."""
 
+    @property
+    def compiled(self) -> bool:
+        """Return whether there is compiled code, for any shapes."""
+        return self.fixed is not None or self.kept is not None
+
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         arrays: list[Any] = [values[name] for name in self.inputs]
         stretch = self.fixed or machine.stretch(self, arrays)
-        run.visited[stretch] = None
-        assert stretch.runner is not None
         try:
-            if (visit := run.visit) is None:
-                outputs = stretch.runner.launch(arrays, run.pool, run.handle)
-            else:
-                outputs = stretch.runner.walk(arrays, run.pool, lambda call, seconds, _: visit(stretch, call, seconds))
+            outputs = stretch.launch(arrays, run)
         except FrontendError as error:
             raise FrontendError(f"{error} ({self.layer})") from None
         for name, array in zip(self.outputs, outputs, strict=True):

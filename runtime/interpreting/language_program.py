@@ -12,8 +12,7 @@ from ..program.program import Call
 from ..program.threads import ThreadPool
 from ..values.open_specs import OpenSpec
 from .edge import Edge, ValueType
-from .flow import Adt, Closure, Region, Stretch
-from .frames import Run
+from .flow import Adt, Closure, Region, Run, Stretch
 from .language import LanguageMachine
 
 Visit = Callable[[Stretch, Call, float], None]

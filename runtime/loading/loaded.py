@@ -165,9 +165,14 @@ def read_package(path: str | PathLike[str]) -> Package:
         members = members_of(content)
         if PROGRAM in members:
             raise FrontendError(expectation(name, "a model that is one native call", "one in which values decide"))
-        return _package_of(Elf.of(members["whence_package.o"], name), name)[0]
+        return package_of(content, name)
     except UNREADABLE as error:
         raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
+
+
+def package_of(content: memoryview, name: str) -> Package:
+    """Return the package in an archive of a model; raises FrontendError, or one of UNREADABLE, for other bytes."""
+    return _package_of(Elf.of(members_of(content)["whence_package.o"], name), name)[0]
 
 
 def load_archive(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:

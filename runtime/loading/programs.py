@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from os import PathLike, fspath
 from typing import Any, NoReturn
 
@@ -16,10 +17,9 @@ from ...support.doors import door, doors
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, PipelineError, expectation
 from ..interpreting import language
-from ..interpreting.flow import Region, Stretch, Value
-from ..interpreting.frames import Run
+from ..interpreting.flow import Region, Run, Stretch, Value
 from ..interpreting.interpreter import Interpreter
-from ..interpreting.language_program import LanguageProgram
+from ..interpreting.language_program import LanguageProgram, Visit
 from ..interpreting.shape_patterns import Kept
 from ..interpreting.written import LanguageSteps, ModelSteps, read
 from ..program.calls import Calls
@@ -29,7 +29,7 @@ from ..program.random_state import RandomState
 from ..program.threads import ThreadPool
 from ..values.open_specs import OpenSpec
 from ..values.values import described
-from .loaded import PROGRAM, UNREADABLE, load_archive, members_of
+from .loaded import PROGRAM, UNREADABLE, load_archive, members_of, package_of
 from .opened import POOL_OBJECT, linked_pool
 from .package import Package
 from .sealed import open_sealed
@@ -62,13 +62,47 @@ class LoadedProgram(Calls):
         expected = "the file that export_library wrote, for load_program to read"
         raise PipelineError(expectation("pickle, copy", expected, "a loaded program"))
 
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each input; an extent that is open is None or a name."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each output."""
+
+    @property
+    @abstractmethod
+    def stretches(self) -> list[Stretch]:
+        """The compiled code in the file; the report of each is the number of its native program there."""
+
+    @property
+    @abstractmethod
+    def last(self) -> list[Stretch]:
+        """The compiled code that the last call ran, in order."""
+
     def reset(self) -> None:
         """Restart the random numbers of the program, if it draws any."""
         self._random.reset()
 
     @abstractmethod
-    def invoke(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the program with values in order; a model has the function `main`."""
+    def call(self, inputs: Mapping[str, Any] | Sequence[Any], visit: Visit | None = None) -> Sequence[Any]:
+        """Return the outputs for inputs by name or in order; see `invoke`."""
+
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        return self.call(inputs)
+
+    def constructor(self, name: str) -> Any:
+        """Return a function that makes values of a data type: `program.constructor("Cons")(head, tail)`."""
+        raise FrontendError(f"expected a constructor among none, got {name!r}")
+
+    @abstractmethod
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
+        """Call a function of the program with values in order; a model has the function `main`.
+
+        visit: called after each kernel call, with the stretch, the call and its seconds.
+        """
 
 
 @doors()
@@ -79,6 +113,7 @@ class LoadedSteps(LoadedProgram):
         self._steps, self._pool = steps, pool
         self._interpreter = Interpreter(steps.region, steps.inputs, _unknown_stretch, None, len(steps.kept))
         self._interpreter.restore(steps.kept)
+        self._last: list[Stretch] = []
 
     @property
     def inputs(self) -> tuple[OpenSpec, ...]:
@@ -88,13 +123,25 @@ class LoadedSteps(LoadedProgram):
     def outputs(self) -> tuple[OpenSpec, ...]:
         return self._steps.outputs
 
-    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
-        return self._interpreter.call(inputs, Run(self._pool))
+    def call(self, inputs: Mapping[str, Any] | Sequence[Any], visit: Visit | None = None) -> Sequence[Any]:
+        run = Run(self._pool, visit)
+        results = self._interpreter.call(inputs, run)
+        self._last = list(run.visited)
+        return results
 
-    def invoke(self, name: str, *arguments: Any) -> Any:
+    @property
+    def stretches(self) -> list[Stretch]:
+        return self._interpreter.stretches
+
+    @property
+    def last(self) -> list[Stretch]:
+        return self._last
+
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
         if name != "main":
             raise FrontendError(f"expected a function among main, got {name!r}")
-        return self(*arguments)
+        results = tuple(self.call(arguments, visit))
+        return results[0] if len(results) == 1 else results
 
 
 @doors()
@@ -115,15 +162,57 @@ class LoadedLanguage(LoadedProgram):
         return self._program.outputs
 
     def constructor(self, name: str) -> Any:
-        """Return a function that makes values of a data type: `program.constructor("Cons")(head, tail)`."""
         return self._program.constructor(name)
 
-    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
-        results = self._program.invoke("main", in_order(self.inputs, inputs))
+    def call(self, inputs: Mapping[str, Any] | Sequence[Any], visit: Visit | None = None) -> Sequence[Any]:
+        results = self._program.invoke("main", in_order(self.inputs, inputs), visit)
         return (results,) if len(self._names) == 1 else results
 
-    def invoke(self, name: str, *arguments: Any) -> Any:
-        return self._program.invoke(name, arguments)
+    @property
+    def stretches(self) -> list[Stretch]:
+        return self._program.machine.stretches
+
+    @property
+    def last(self) -> list[Stretch]:
+        return self._program.last
+
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
+        return self._program.invoke(name, arguments, visit)
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """The parts of a file that holds a program, which are verified."""
+
+    name: str
+    """The name that errors show."""
+    members: Mapping[str, memoryview]
+    package: Package
+
+    def programs(self) -> Sequence[tuple[memoryview, str]]:
+        """Return the archives of the native programs, by their numbers, with their names."""
+        names = takewhile(self.members.__contains__, (f"{number}.tar" for number in count()))
+        return [(self.members[member], f"{self.name}: {member}") for member in names]
+
+    def packages(self) -> Sequence[Package]:
+        """Return the packages of the native programs, by their numbers; raises FrontendError for other bytes."""
+        return [package_of(content, name) for content, name in self.programs()]
+
+
+def program_file(path: str | PathLike[str]) -> ProgramFile | None:
+    """Return a file that holds a program in which values decide; None for a model that is one native call.
+
+    Raises FrontendError if it is damaged.
+    """
+    name = fspath(path)
+    content = open_sealed(path)
+    if bytes(content[:4]) == b"\x7fELF":
+        return None
+    try:
+        members = members_of(content)
+        return ProgramFile(name, members, Package.of(members[PROGRAM], name)) if PROGRAM in members else None
+    except UNREADABLE as error:
+        raise FrontendError(expectation(name, "a program as a .tar file", f"another kind ({error})")) from error
 
 
 @door()
@@ -134,36 +223,34 @@ def load_program(path: str | PathLike[str], threads: int | None = None) -> Loade
     linked, without a compiler. Raises FrontendError when it is damaged or no such file, PipelineError when its code is
     for another machine.
     """
-    name = fspath(path)
-    content = open_sealed(path)
+    if (file := program_file(path)) is None:
+        actual = "one that is a single native call, which whence.runtime.load_module loads"
+        raise FrontendError(expectation(fspath(path), "a program in which values decide", actual))
+    return load_file(file, threads)
+
+
+def load_file(file: ProgramFile, threads: int | None = None) -> LoadedProgram:
+    """Load the program in a file that was read; arguments and errors as those of `load_program`."""
     try:
-        members = members_of(content)
-        if PROGRAM not in members:
-            actual = "one that is a single native call, which whence.runtime.load_module loads"
-            raise FrontendError(expectation(name, "a program in which values decide", actual))
-        package = Package.of(members[PROGRAM], name)
-        about = package.about(ShippedProgram)
-        steps: ModelSteps | LanguageSteps = read(about.objects, package.params())
+        about = file.package.about(ShippedProgram)
+        steps: ModelSteps | LanguageSteps = read(about.objects, file.package.params())
         random = RandomState(about.seed)
-        runners = _runners(members, name, random)
+        runners = [_runner(*program, random) for program in file.programs()]
         steps.kept = tuple(_runnable(entry, runners) for entry in steps.kept)
-        pool = ThreadPool(linked_pool(members[POOL_OBJECT]), threads)
+        pool = ThreadPool(linked_pool(file.members[POOL_OBJECT]), threads)
         program = LoadedSteps(steps, pool) if isinstance(steps, ModelSteps) else LoadedLanguage(steps, pool)
     except UNREADABLE as error:
-        raise FrontendError(expectation(name, "a program as a .tar file", f"another kind ({error})")) from error
+        raise FrontendError(expectation(file.name, "a program as a .tar file", f"another kind ({error})")) from error
     program.limited, program._random = about.limited, random  # pyright: ignore[reportPrivateUsage]
     return program
 
 
-def _runners(members: Mapping[str, memoryview], name: str, random: RandomState) -> list[Runner]:
-    """Return the native programs of an archive by their numbers."""
-    runners: list[Runner] = []
-    while (member := f"{len(runners)}.tar") in members:
-        package, model, linked = load_archive(members[member], f"{name}: {member}")
-        runner = Runner(model.program, package.params(), linked.code)
-        runner.share(random)
-        runners.append(runner)
-    return runners
+def _runner(content: memoryview, name: str, random: RandomState) -> Runner:
+    """Return the native program of an archive, which draws from `random`."""
+    package, model, linked = load_archive(content, name)
+    runner = Runner(model.program, package.params(), linked.code)
+    runner.share(random)
+    return runner
 
 
 def _runnable(entry: Kept, runners: Sequence[Runner]) -> Kept:
@@ -172,7 +259,7 @@ def _runnable(entry: Kept, runners: Sequence[Runner]) -> Kept:
         return entry
     runner = runners[entry.program]
     fits = runner.takes if entry.pattern is not None else None
-    return replace(entry, stretch=replace(entry.stretch, runner=runner, fits=fits))
+    return replace(entry, stretch=replace(entry.stretch, runner=runner, report=entry.program, fits=fits))
 
 
 def _unknown_stretch(region: Region, at: int, values: Mapping[str, Value]) -> Stretch:

@@ -101,9 +101,14 @@ def measured(args: argparse.Namespace, compiled: Executable) -> Times | None:
     return None
 
 
-def print_calls(args: argparse.Namespace, artifact: Artifact, times: Times | None = None) -> None:
-    """Print a line per kernel call, with its time if that was measured, or data with --json."""
-    answer(args, lambda: _calls_data(artifact, times), lambda: _calls_text(artifact, times))
+def print_calls(args: argparse.Namespace, parts: Sequence[Executable], times: Times | None = None) -> None:
+    """Print a line per kernel call of each part, with its time if that was measured, or data with --json."""
+    artifacts = [part.artifact for part in parts]
+    answer(
+        args,
+        lambda: [row for artifact in artifacts for row in _calls_data(artifact, times)],
+        lambda: "\n\n".join(_calls_text(artifact, times) for artifact in artifacts),
+    )
 
 
 def _calls_text(artifact: Artifact, times: Times | None) -> str:
@@ -271,27 +276,23 @@ def check_uncompiled(args: argparse.Namespace, path: Path, but: Sequence[str] = 
 
 
 def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Executable:
-    """A compiled model out of a file; errors as `check_uncompiled` and `read_artifact`."""
-    from whence.executables.executable import Executable
-    from whence.executables.restoring import read_artifact
+    """A compiled model out of a file; errors as `check_uncompiled` and `read_executable`."""
+    from whence.executables.restoring import read_executable
 
     check_uncompiled(args, path)
-    return Executable(read_artifact(path), threads)
+    return read_executable(path, threads)
 
 
 def called(args: argparse.Namespace) -> Executable:
     """The model that `add_model`'s arguments stand for, ready for questions.
 
-    One that a call decides is called, with the inputs that `add_inputs`' arguments stand for.
+    One that a call decides is called, with the inputs that `add_inputs`' arguments stand for; one out of a file only
+    if there are such arguments, as the file has its code.
     """
     from whence.executables.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
-    if isinstance(compiled, InterpretedExecutable):
+    given = any(value is not None for value in (args.input, args.seed, args.fill_mode))
+    if isinstance(compiled, InterpretedExecutable) and (given or not compiled.specializations):
         compiled.run(inputs_of(args, compiled.inputs))
     return compiled
-
-
-def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
-    """Return the executable that answers about a kernel or layer: the model, or the stretch that has it."""
-    return called(args).part(name)

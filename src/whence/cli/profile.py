@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
 from whence.cli.common import add_call, add_model, check_kernel, compile_model
 from whence.cli.inputs import add_inputs, add_sizes, at_sizes, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_threads, amount, command, new_file, whole
+from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
     from whence.executables.executable import Executable
+    from whence.executables.interpreted import InterpretedExecutable
     from whence.explorer.samples import Samples
     from whence.explorer.shares import Shares
     from whence.explorer.times import Times
@@ -44,6 +47,7 @@ def add(commands: Subparsers) -> None:
 
 
 def _profile(args: argparse.Namespace) -> int:
+    from whence.executables.interpreted import InterpretedExecutable
     from whence.explorer.calls import find_calls
     from whence.explorer.hot import annotated_assembly, annotated_tir, hot_table
     from whence.explorer.layer_table import layer_times
@@ -53,6 +57,8 @@ def _profile(args: argparse.Namespace) -> int:
     check_kernel(args, "asm")
     check_inputs(args)
     compiled, _ = compile_model(args, args.threads)
+    if isinstance(compiled, InterpretedExecutable):
+        return _profile_steps(args, compiled)
     executable = at_sizes(args, compiled, "profile")
     inputs = inputs_of(args, executable.inputs)
     if args.kernel is not None:
@@ -73,6 +79,32 @@ def _profile(args: argparse.Namespace) -> int:
         return f"{layers}\n\n{hot_table(samples, args.print_top)}"
 
     answer(args, lambda: _data(executable, samples, times, least), text)
+    return 0
+
+
+def _profile_steps(args: argparse.Namespace, compiled: InterpretedExecutable) -> int:
+    """Print the time of kernel calls and layers of one run of a model in which values decide."""
+    from whence.executables.profiling import profiled
+    from whence.explorer.report import percent, table
+
+    for name in ("kernel", "folded", "chrome_trace", "node_data", "sizes"):
+        if getattr(args, name) is not None:
+            expected = f"no --{name.replace('_', '-')} with a model in which values decide"
+            raise PipelineError(expectation("profile", expected, f"one: {compiled.decided}"))
+    inputs = inputs_of(args, compiled.inputs)
+    arguments = [inputs[spec.name] for spec in compiled.inputs]
+    compiled.invoke("main", *arguments)
+    report = profiled(compiled, "main", arguments)
+    layers, total = report.by_layer(), sum(report.by_layer().values())
+
+    def text() -> str:
+        rows = [
+            (f"{microseconds / 1e3:.3f}", percent(microseconds / total), layer or "no layer")
+            for layer, microseconds in list(layers.items())[: args.print_top]
+        ]
+        return f"{table(rows, ('ms', 'share', 'layer'), indent='')}\n\n{report.table()}"
+
+    answer(args, lambda: {"layers": layers, **json.loads(report.json())}, text)
     return 0
 
 

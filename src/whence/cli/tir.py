@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.answers import answer
-from whence.cli.common import add_call, add_model, check_kernel, print_calls, questioned
+from whence.cli.common import add_call, add_model, called, check_kernel, print_calls
 from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command
 
@@ -34,9 +34,10 @@ def _tir(args: argparse.Namespace) -> int:
     from whence.explorer.loops import loops
 
     check_kernel(args, "emit")
-    compiled = questioned(args, args.kernel)
+    program = called(args)
+    compiled = program.part(args.kernel)
     if args.kernel is None:
-        print_calls(args, compiled.artifact)
+        print_calls(args, program.parts)
     elif args.emit is not None:
         code = compiled.get_source(args.kernel, args.emit)
         answer(args, lambda: {"format": args.emit, "code": code}, lambda: code)

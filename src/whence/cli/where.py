@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.common import add_model, add_times, called, measured, questioned
+from whence.cli.common import add_model, add_times, called, measured
 from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command
 from whence.support.errors import PipelineError
+
+if TYPE_CHECKING:
+    from whence.explorer.layers import Layer
 
 
 def add(commands: Subparsers) -> None:
@@ -26,9 +31,9 @@ def add(commands: Subparsers) -> None:
 
 
 def _where(args: argparse.Namespace) -> int:
+    from whence.executables.interpreted import InterpretedExecutable
     from whence.explorer.layers import layers_of
-    from whence.explorer.overview import overview
-    from whence.explorer.report import table
+    from whence.explorer.overview import overview, overview_of
     from whence.explorer.where import where
 
     if args.all and args.layer is not None:
@@ -37,7 +42,17 @@ def _where(args: argparse.Namespace) -> int:
         fate = called(args).where(args.layer)
         answer(args, lambda: fate, lambda: str(fate))
         return 0
-    compiled = questioned(args, args.layer)
+    program = called(args)
+    if isinstance(program, InterpretedExecutable) and not args.times and args.sizes is None:
+        answers = program.wheres()
+        if args.all:
+            summary = overview_of(answers)
+            answer(args, lambda: summary, lambda: str(summary))
+        else:
+            layers = [layer for fate in answers for layer in fate.layers]
+            answer(args, lambda: layers, lambda: _listed(layers))
+        return 0
+    compiled = program.part(args.layer)
     artifact = compiled.artifact
     times = measured(args, compiled)
     if args.layer is not None:
@@ -48,6 +63,11 @@ def _where(args: argparse.Namespace) -> int:
         answer(args, lambda: summary, lambda: str(summary))
     else:
         layers = layers_of(artifact)
-        rows = [(layer.name, layer.type, layer.origin) for layer in layers]
-        answer(args, lambda: layers, lambda: table(rows, indent=""))
+        answer(args, lambda: layers, lambda: _listed(layers))
     return 0
+
+
+def _listed(layers: Sequence[Layer]) -> str:
+    from whence.explorer.report import table
+
+    return table([(layer.name, layer.type, layer.origin) for layer in layers], indent="")

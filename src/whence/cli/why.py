@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.answers import answer
-from whence.cli.common import add_call, add_model, add_times, check_kernel, measured, print_calls, questioned
+from whence.cli.common import add_call, add_model, add_times, called, check_kernel, measured, print_calls
 from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command, whole
 from whence.support.errors import PipelineError
@@ -39,14 +39,15 @@ def _why(args: argparse.Namespace) -> int:
     check_kernel(args, "line")
     if args.all and args.kernel is not None:
         raise PipelineError("--all: expected no --kernel beside it, got both")
-    compiled = questioned(args, args.kernel)
+    program = called(args)
+    compiled = program.part(args.kernel)
     times = measured(args, compiled)
     if args.all:
-        answers = list(why_all(compiled.artifact, times))
+        answers = list(why_all(compiled.artifact, times) if times is not None else program.whys())
         answer(args, lambda: answers, lambda: "\n\n".join(map(str, answers)))
         return 0
     if args.kernel is None:
-        print_calls(args, compiled.artifact, times)
+        print_calls(args, program.parts if times is None else [compiled], times)
         return 0
     reasons = why(compiled.artifact, args.kernel, args.line, args.call, times)
     answer(args, lambda: reasons, lambda: str(reasons))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,26 +12,27 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
-from whence.executables.shipping import export_model
+from whence.executables.shipping import ends_of, export_model, not_reached
 from whence.executables.sized import SizedExecutable
 from whence.frontends.importing.model import Model
 from whence.frontends.importing.node import node_of
 from whence.frontends.importing.stretches import import_open_stretch, import_stretch
 from whence.frontends.importing.tensor import Undecided
 from whence.frontends.importing.whole_models import import_symbolic
+from whence.planning.archive import LayerFate
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.interpreting.flow import Output, Region, Step, Stretch, Value
-from whence.runtime.interpreting.frames import Run
-from whence.runtime.interpreting.host import HOST
+from whence.runtime.interpreting.control import NEVER_COMPILED
+from whence.runtime.interpreting.flow import Output, Region, Run, Step, Stretch, Value
 from whence.runtime.interpreting.interpreter import Interpreter
+from whence.runtime.interpreting.language_program import Visit
 from whence.runtime.interpreting.shape_patterns import Kept, Pattern
 from whence.runtime.interpreting.written import ModelSteps
 from whence.runtime.values.open_specs import OpenSpec
 from whence.support.doors import doors
-from whence.support.errors import FrontendError, ScheduleError, WhenceError
+from whence.support.errors import FrontendError, ScheduleError
 
 if TYPE_CHECKING:
-    from whence.explorer.where import Where
+    pass
 
 
 @doors()
@@ -99,34 +98,34 @@ class DynamicExecutable(InterpretedExecutable):
             return str(undecided)
         return "sizes of " + ", ".join(map(str, self.inputs))
 
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The names of the layers of the imported model, in order; inner ones are called `<outer>/<inner>`."""
-        steps = _steps(self._source.region)
-        # The second part of a layer in two parts follows the first.
-        again = {after for step, after in pairwise(steps) if _twins(step, after)}
-        return tuple(node_of(step).layer for step in steps if step not in again)
+    def _fates(self) -> Sequence[LayerFate]:
+        behind, missing = ends_of(self._interpreter), set(not_reached(self._interpreter))
+        layers: list[LayerFate] = []
+        for step in _steps(self._source.region):
+            node = node_of(step)
+            interpreted = step.kind in NEVER_COMPILED or step in behind.get(step, ())
+            layers.append(
+                LayerFate(
+                    *(node.layer, node.leaf, node.op_type, node.module),
+                    step=node.op_type if interpreted else "",
+                    reached=step not in missing,
+                )
+            )
+        return layers
 
-    def where(self, layer: str) -> Where:
-        """Return the fate of a layer: as `InterpretedExecutable.where`, or the operator that Python runs for it."""
-        hosted = [step for step in _steps(self._source.region) if step.kind == HOST and node_of(step).layer == layer]
-        try:
-            answer = super().where(layer)
-        except WhenceError:
-            if not hosted:
-                raise
-            from whence.explorer.layers import Layer
-            from whence.explorer.where import Where
-
-            node = node_of(hosted[0])
-            answer = Where((Layer.of(node.leaf, node.op_type, node.module),), (), (), ())
-        steps = tuple(node_of(step).op_type for step in hosted)
-        return replace(answer, steps=steps, interpreter="the interpreter") if steps else answer
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
+        if name != "main":
+            raise FrontendError(f"expected a function among main, got {name!r}")
+        results = tuple(self._called(arguments, visit))
+        return results[0] if len(results) == 1 else results
 
     def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        return self._called(inputs, None)
+
+    def _called(self, inputs: Mapping[str, Any] | Sequence[Any], visit: Visit | None) -> Sequence[Any]:
         values = self._interpreter.accepted(inputs)
         self._note_shapes({name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)})
-        run = Run(self._pool)
+        run = Run(self._pool, visit)
         results = self._interpreter.call(values, run)
         self._last = list(run.visited)
         return results
@@ -189,11 +188,6 @@ class DynamicExecutable(InterpretedExecutable):
             open=open_,
             reason=reason,
         )
-
-
-def _twins(step: Step, after: Step) -> bool:
-    """Return whether a step is the part of a layer that Python does behind the native one."""
-    return after.kind == HOST and node_of(after).leaf is node_of(step).leaf
 
 
 def _steps(region: Region) -> list[Step]:

@@ -6,16 +6,19 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable
 from whence.lowering.llvm_to_native.target import Target
+from whence.planning.archive import Fates, LayerFate
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
 from whence.runtime.interpreting.flow import Step, Stretch
+from whence.runtime.interpreting.language_program import Visit
 from whence.runtime.program.random_state import RandomState
 from whence.runtime.values.open_specs import OpenSpec
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError, expectation
@@ -24,6 +27,7 @@ from whence.support.names import shortened
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from whence.explorer.where import Where
     from whence.lowering.kernel.tuned import Applied
 
 Build = Callable[["ModuleOp", Ledger], Artifact]
@@ -74,6 +78,62 @@ class InterpretedExecutable(Executable):
     def decided(self) -> str:
         """The first size or step that only a call decides, and its layer."""
 
+    interpreter: str = "the interpreter"
+    """The name of what runs the steps."""
+
+    @abstractmethod
+    def _fates(self) -> Sequence[LayerFate]:
+        """Return the layers of the model, and what runs each, as far as it is compiled."""
+
+    def fates(self) -> Fates:
+        """Return what a file says about the layers."""
+        kind = "virtual machine" if self.choice.kind == "virtual machine" else "interpreted"
+        return Fates(self.interpreter, kind, self.choice.reason, tuple(self._fates()))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the imported model, in order; inner ones are called `<outer>/<inner>`."""
+        return tuple(dict.fromkeys(layer.name for layer in self._fates()))
+
+    def where(self, layer: str) -> Where:
+        """Return the fate of a layer: as `Executable.where`, and what the interpreter runs for it.
+
+        Of a layer that is in several compiled programs, it is that in the first one; of a layer in a branch or loop
+        that no call came to, that there is no code of it.
+        """
+        from whence.explorer.layers import Layer
+        from whence.explorer.where import Where
+
+        rows = [row for row in self._fates() if row.name == layer]
+        part = next((part for part in (*self.last, *self.specializations) if layer in part.layers), None)
+        steps = tuple(dict.fromkeys(row.step for row in rows if row.step))
+        if not rows:
+            return super().where(layer)
+        if part is not None and not steps:
+            return part.where(layer)
+        layers = [replace(Layer.of(row.leaf, row.type, row.module), name=layer) for row in rows]
+        # A step may have native parts, too.
+        answer = Where((), (), (), ()) if part is None else part.where(layer)
+        return replace(
+            answer,
+            layers=tuple(dict.fromkeys(layers)),
+            steps=steps,
+            interpreter=self.interpreter,
+            uncompiled=part is None and not any(row.reached for row in rows),
+        )
+
+    def wheres(self) -> tuple[Where, ...]:
+        """Return `where` of every layer, once for each name."""
+        return tuple(map(self.where, self.layers))
+
+    @abstractmethod
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
+        """Call a function of the program with values in order; several results are a tuple.
+
+        visit: is called after each kernel call, with the stretch, the call and its seconds.
+        Raises FrontendError when there is no such function, or it takes other values. A model has the function `main`.
+        """
+
     @abstractmethod
     def export_library(self, path: str | PathLike[str]) -> None: ...
 
@@ -123,20 +183,22 @@ class InterpretedExecutable(Executable):
 
     @property
     def parts(self) -> tuple[Executable, ...]:
-        return self.last
+        """The programs of the last call, in order; before the first call, all that are compiled."""
+        return self.last or self.specializations
 
     def part(self, name: str | int | None = None) -> Executable:
         """Return the stretch with a kernel or layer of a name, of the last call if possible; by default the largest.
 
         Raises FrontendError for an unknown name, and PipelineError before the first call.
         """
-        if not self.last:
+        parts = self.parts
+        if not parts:
             raise PipelineError(
                 "a model that a call decides: expected a call before questions about its code, got none"
             )
         if not isinstance(name, str):
-            return max(self.last, key=lambda part: len(part.kernels))
-        for part in (*self.last, *self.specializations):
+            return max(parts, key=lambda part: len(part.kernels))
+        for part in (*parts, *self.specializations):
             if name in part.kernels or name in part.layers:
                 return part
         choices = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"

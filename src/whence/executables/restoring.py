@@ -10,6 +10,7 @@ from whence.executables.unpacking import artifact_of
 from whence.planning.artifact import Artifact
 from whence.runtime.loading.exported import Exported
 from whence.runtime.loading.loaded import read_package
+from whence.runtime.loading.programs import program_file
 
 if TYPE_CHECKING:
     from whence.executables.graph_factory import GraphExecutorFactoryModule
@@ -21,6 +22,18 @@ def read_artifact(path: str | PathLike[str]) -> Artifact:
     Raises FrontendError when the file is damaged, none that `export_library` wrote, or by another version.
     """
     return artifact_of(read_package(path), str(path))
+
+
+def read_executable(path: str | PathLike[str], threads: int | None = None) -> Executable:
+    """Return what `export_library` wrote, a model that is one native call or a program in which values decide.
+
+    Raises FrontendError when the file is damaged, none that `export_library` wrote, or by another version.
+    """
+    from whence.executables.reopened import ReopenedExecutable
+
+    if (file := program_file(path)) is not None:
+        return ReopenedExecutable(file, threads)
+    return Executable(read_artifact(path), threads)
 
 
 def read_library(path: str | PathLike[str]) -> GraphExecutorFactoryModule:

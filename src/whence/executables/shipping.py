@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -12,7 +12,7 @@ from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.planning.program_archive import export_program
 from whence.runtime.interpreting.control import NEVER_COMPILED
-from whence.runtime.interpreting.flow import Region, Step, Stretch
+from whence.runtime.interpreting.flow import Step
 from whence.runtime.interpreting.interpreter import Interpreter
 from whence.runtime.interpreting.language import Native
 from whence.runtime.interpreting.language_program import LanguageProgram
@@ -36,7 +36,8 @@ def export_model(
         expected = "a call before it, as calls decide what is compiled"
         raise PipelineError(expectation("export_library", expected, "none"))
     kept, parts = _numbered(entries)
-    limits = [*_fixed_stretches(executable, interpreter, entries), *_not_reached(interpreter.region, entries)]
+    missing = [f"layer '{step.layer}': none, as no call came to it" for step in not_reached(interpreter)]
+    limits = [*_fixed_stretches(executable, interpreter, entries), *missing]
     _export(executable, steps(kept), parts, limits, path)
 
 
@@ -49,7 +50,7 @@ def export_language(
     """
     kept, parts = _numbered(program.machine.entries)
     steps = LanguageSteps(dict(program.functions), dict(program.constructors), tuple(kept), program.machine.max_depth)
-    limits = [_limit(executable, step, None) for step in native if step.kept is None]
+    limits = [_limit(executable, step, None) for step in native if not step.compiled]
     limits += [_limit(executable, entry.step, entry) for entry in kept if _is_narrow(entry, kept)]
     _export(executable, steps, parts, limits, path)
 
@@ -62,7 +63,11 @@ def _export(
     path: Path,
 ) -> None:
     limited = tuple(dict.fromkeys(limits))
-    export_program(steps, [part.export_library for part in parts], limited, executable.seed, executable.target, path)
+    export_program(
+        *(steps, [part.export_library for part in parts], limited, executable.seed, executable.fates()),
+        target=executable.target,
+        path=path,
+    )
     if limited:
         text = f"{path}: the file has no code for other sizes or steps than came: {'; '.join(limited)}"
         warnings.warn(FrontendWarning(text), stacklevel=3)
@@ -118,22 +123,31 @@ def _limit(executable: InterpretedExecutable, step: Step | None, entry: Kept | N
     return f"from layer '{step.layer}' on: for {sizes}{because}"
 
 
-def _not_reached(region: Region, entries: Sequence[Kept]) -> Iterable[str]:
-    """Yield a line for each step that no compiled stretch has, and that is not reached in one that runs."""
-    stretches: dict[Step, list[Stretch]] = {}
-    for entry in entries:
-        stretches.setdefault(_first(entry), []).append(entry.stretch)
-    regions = [region]
+def ends_of(interpreter: Interpreter) -> Mapping[Step, Sequence[Step | None]]:
+    """Return, for each step with which a stretch begins, the steps behind its stretches.
+
+    A step behind a stretch that begins with it is one that the interpreter does; None is the end of a region.
+    """
+    ends: dict[Step, list[Step | None]] = {}
+    for entry in interpreter.entries:
+        ends.setdefault(_first(entry), []).append(entry.stretch.next)
+    return ends
+
+
+def not_reached(interpreter: Interpreter) -> Iterable[Step]:
+    """Yield each step that no compiled stretch has, and that is not reached in one that runs."""
+    behind = ends_of(interpreter)
+    regions = [interpreter.region]
     for one in regions:
         done = 0
         for at, step in enumerate(one.steps):
-            ends = [len(one.steps) if s.next is None else one.steps.index(s.next) for s in stretches.get(step, ())]
+            ends = [len(one.steps) if end is None else one.steps.index(end) for end in behind.get(step, ())]
             if step.kind in NEVER_COMPILED or at in ends:
                 regions += step.bodies.values()
                 ends.append(at + 1)
             done = max([done, *ends])
             if done <= at:
-                yield f"layer '{step.layer}': none, as no call came to it"
+                yield step
 
 
 def _first(entry: Kept) -> Step:

@@ -24,16 +24,15 @@ from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.executables.shipping import export_language
 from whence.executables.sized import SizedExecutable
-from whence.explorer.layers import Layer
-from whence.explorer.where import Where
 from whence.passes.functions import COMPOSITE
 from whence.passes.relay.inlining import inline_calls
+from whence.planning.archive import LayerFate
 from whence.planning.language import translate
 from whence.planning.stretches import Operators
 from whence.provenance.diagnostics import describe
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
-from whence.provenance.span import layer_names, leaf_name, leaves
+from whence.provenance.span import leaf_name, leaves
 from whence.runtime.interpreting.flow import Region, Stretch
 from whence.runtime.interpreting.language import LanguageMachine, Native
 from whence.runtime.interpreting.language_program import LanguageFunction, LanguageProgram, Visit
@@ -93,6 +92,8 @@ class VirtualExecutable(InterpretedExecutable):
     be; of the programs of one run the least recently used go when there are more than `limit`.
     """
 
+    interpreter = "the virtual machine"
+
     def __init__(
         self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT, tier: Tier = "auto"
     ):
@@ -117,7 +118,7 @@ class VirtualExecutable(InterpretedExecutable):
         """
         native = [step for region in self._translated.regions for step in region.steps if isinstance(step, Native)]
         for step in native:
-            if step.fixed is None and step.kept is None:
+            if not step.compiled:
                 self._prepare(step)
         export_language(self, self._program, native, Path(path))
 
@@ -164,25 +165,22 @@ class VirtualExecutable(InterpretedExecutable):
         assert op is not None
         return f"{op.name} ({describe(op.location)})"
 
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The names of the layers of the program, in order."""
-        ops = (op for op in self._module.walk() if isinstance(op, (Operator, *_STEPS)))
-        return tuple(dict.fromkeys(name for op in ops for name in layer_names(op.location)))
-
-    def where(self, layer: str) -> Where:
-        """Return the fate of a layer: its steps, or as `Executable.where` for the first stretch that has it."""
-        layers: dict[Layer, None] = {}
-        steps: dict[str, None] = {}
-        for op in self._module.walk():
-            if isinstance(op, _STEPS) and layer in layer_names(op.location):
-                layers |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
-                steps[op.name] = None
-        if not steps:
-            return super().where(layer)
-        parts = [part for part in (*self.last, *self.specializations) if layer in part.layers]
-        kernels = parts[0].where(layer).kernels if parts else ()
-        return Where(tuple(layers), kernels, (), (), tuple(steps))
+    def _fates(self) -> Sequence[LayerFate]:
+        waiting: set[Operation] = set()
+        for region in self._translated.regions:
+            for step in region.steps:
+                if isinstance(step.source, Operators) and isinstance(step, Native) and not step.compiled:
+                    waiting.update(op for op, _ in step.source.operators)
+        return [
+            LayerFate(
+                *(leaf_name(leaf), leaf, op.name),
+                step=op.name if isinstance(op, _STEPS) else "",
+                reached=op not in waiting,
+            )
+            for op in self._module.walk()
+            if isinstance(op, (Operator, *_STEPS))
+            for leaf in leaves(op.location)
+        ]
 
     def constructor(self, name: str) -> Any:
         """Return a function that makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
@@ -193,11 +191,6 @@ class VirtualExecutable(InterpretedExecutable):
         return (results,) if len(self._names) == 1 else results
 
     def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
-        """Call a function of the program with values in order; several results are a tuple.
-
-        visit: is called after each kernel call, with the stretch, the call and its seconds.
-        Raises FrontendError when there is no such function, or it takes other values.
-        """
         result = self._program.invoke(name, arguments, visit)
         self._last = self._program.last
         return result

@@ -6,23 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import LocationAttr
-
-from whence.executables.executable import Executable
-from whence.executables.sized import SizedExecutable
-from whence.executables.virtual_machine import VirtualExecutable
-from whence.explorer.layers import Layer, owners
-from whence.explorer.times import shares
-from whence.lowering.llvm_to_native.thread_pool import thread_pool
-from whence.planning.artifact import Artifact
+from whence.executables.profiling import profiled
 from whence.relay.vm import VirtualMachine
-from whence.runtime.debugger.report import CLOCK, Metric, Report
-from whence.runtime.interpreting.flow import Stretch
-from whence.runtime.program.program import Call
-from whence.runtime.values.tensors import TensorSpec
+from whence.runtime.debugger.report import Report
 from whence.support.errors import PipelineError, expectation
 
 
@@ -48,64 +37,4 @@ class VirtualMachineProfiler(VirtualMachine):
             self.set_input(func_name, *args, **kwargs)
         arguments = self._inputs.get(func_name, ())
         self.invoke(func_name, *arguments)
-        calls: list[tuple[Artifact, int, float]] = []
-        executable = self.executable
-        with thread_pool(executable.threads).clock() as clock:
-            start = clock()
-            self._run(executable, func_name, arguments, calls)
-            return _report(calls, clock() - start)
-
-    def _run(
-        self,
-        executable: Executable,
-        func_name: str,
-        arguments: Sequence[Any],
-        calls: list[tuple[Artifact, int, float]],
-    ) -> None:
-        """Run a function, and add its calls."""
-        if isinstance(executable, VirtualExecutable):
-
-            def visit(stretch: Stretch, call: Call, duration: float) -> None:
-                part = stretch.report
-                assert isinstance(part, Executable)
-                # Frequent sizes have a program of their own.
-                artifact = (part.last if isinstance(part, SizedExecutable) else part).artifact
-                calls.append((artifact, _place(artifact, call), duration))
-
-            executable.invoke(func_name, *arguments, visit=visit)
-        else:
-            names = [spec.name for spec in executable.inputs]
-            seconds = executable.profile(dict(zip(names, arguments, strict=True)), 1)[0]
-            calls += [(executable.artifact, place, float(duration)) for place, duration in enumerate(seconds)]
-
-
-def _place(artifact: Artifact, call: Call) -> int:
-    return next(number for number, entry in enumerate(artifact.calls) if entry.run.name == call.name)
-
-
-def _report(calls: Sequence[tuple[Artifact, int, float]], whole: float) -> Report:
-    known: dict[int, Mapping[LocationAttr, Layer]] = {}
-    metrics: list[dict[str, Metric]] = []
-    layers: list[tuple[tuple[str, float], ...]] = []
-    for artifact, number, duration in calls:
-        owner = known.setdefault(id(artifact), owners(artifact))
-        call = artifact.calls[number]
-        parts = shares(artifact, call, owner)
-        layers.append(tuple(("" if layer is None else layer.name, part) for layer, part in parts.items()))
-        specs = call.run.results
-        metrics.append(
-            {
-                "Name": call.name,
-                "Duration (us)": duration * 1e6,
-                "Percent": duration / whole * 100,
-                "Device": "cpu0",
-                "Count": 1,
-                "Argument Shapes": ", ".join(map(_shape, specs)),
-            }
-        )
-    total: dict[str, Metric] = {"Duration (us)": whole * 1e6, "Percent": 100.0, "Device": "cpu0", "Count": 1}
-    return Report(tuple(metrics), {"CPU": total}, {"Executor": "VM", "Clock": CLOCK}, tuple(layers))
-
-
-def _shape(spec: TensorSpec) -> str:
-    return f"{spec.dtype}[{', '.join(map(str, spec.shape))}]"
+        return profiled(self.executable, func_name, arguments)
