@@ -7,18 +7,22 @@ values: a tuple is a list, anything else that JSON lacks an object with one key 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple, cast
+from functools import cache
+from types import UnionType
+from typing import Any, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ...support.dtypes import Array, numpy_of
+from ...support.names import shortened
 from ..values.open_specs import OpenSpec
 from . import language
+from .control import CONTROL
 from .edge import ValueType
 from .flow import Argument, Items, Known, Output, Region, Step, Stretch
-from .host import Task
+from .host import OPERATORS, Task
 from .language_program import LanguageFunction
 from .shape_patterns import Kept, Pattern, Same
 
@@ -63,6 +67,9 @@ CLASSES: dict[str, type] = {
     )
 }
 """The classes of objects in programs, by name."""
+_MISSING = object()
+_SHOWN = 40
+"""Letters of a bad value that an error shows."""
 Written = dict[str, Any]
 Fields = Callable[[Any], Mapping[str, Any]]
 
@@ -150,9 +157,13 @@ class _Writer:
         return self._places[id(array)]
 
 
-def read(objects: Sequence[Written], arrays: Sequence[Array]) -> Any:
-    """Return the first of objects that `written` returned. Raises KeyError, TypeError or the like for others."""
-    made: list[Any] = [object.__new__(CLASSES[row["class"]]) for row in objects]
+def read(objects: Sequence[Written], arrays: Sequence[Array]) -> ModelSteps | LanguageSteps:
+    """Return the first of objects that `written` returned.
+
+    Every field is of its declared type, and steps are of the kind of program that they are in. Raises ValueError,
+    KeyError, TypeError or the like for other objects.
+    """
+    made: list[Any] = [object.__new__(_class(row)) for row in objects]
 
     def value(given: Any) -> Any:
         if isinstance(given, list):
@@ -190,10 +201,80 @@ def read(objects: Sequence[Written], arrays: Sequence[Array]) -> Any:
         for name, content in row.items():
             if name != "class":
                 object.__setattr__(one, name, value(content))
-    for one in made:
+    for number, one in enumerate(made):
+        _check(one, f"objects[{number}]")
         if isinstance(one, Region):
             one.__post_init__()
-    return made[0]
+    root: Any = made[0]
+    if not isinstance(root, ModelSteps | LanguageSteps):
+        raise ValueError(f"expected a program, got {type(root).__name__}")
+    for one in made:
+        _check_kind(one, isinstance(root, LanguageSteps))
+    return root
+
+
+def _class(row: Written) -> type:
+    name = row.get("class")
+    if name not in CLASSES:
+        raise ValueError(f"expected a part of a program that this version has, got {name!r}")
+    return CLASSES[name]
+
+
+@cache
+def _types(cls: type) -> Mapping[str, Any]:
+    return get_type_hints(cls)
+
+
+def _check(one: Any, place: str) -> None:
+    """Raise ValueError if a field of an object is missing, or not of its declared type."""
+    types = _types(one.__class__)
+    for name in _names(one):
+        value: object = getattr(one, name, _MISSING)
+        if value is _MISSING or not _holds(value, types[name]):
+            actual = "nothing" if value is _MISSING else shortened(repr(value), _SHOWN)
+            raise ValueError(f"{place}.{name}: expected {types[name]}, got {actual}")
+
+
+def _check_kind(one: Any, language_program: bool) -> None:
+    """Raise ValueError for what the machine that runs the program does not do."""
+    match one:
+        case Task() if one.operator not in OPERATORS:
+            raise ValueError(f"expected an operator that this version has, got {one.operator!r}")
+        case Step() if isinstance(one, language.Instruction) is not language_program:
+            raise ValueError(f"expected steps of one machine, got {type(one).__name__}")
+        case Step() if one.kind and one.kind not in CONTROL:
+            raise ValueError(f"expected a step among {', '.join(CONTROL)}, got {one.kind!r}")
+        case Kept():
+            begin = cast("tuple[object, ...]", one.kind)[:1] if isinstance(one.kind, tuple) else ()
+            first, kind = ((one.step,), language.Native) if language_program else (begin, Step)
+            if not all(isinstance(step, kind) for step in first or (None,)):
+                raise ValueError("expected the step that code is for, got none")
+        case _:
+            pass
+
+
+def _holds(value: Any, kind: Any) -> bool:
+    """Return whether a value is of a type; in a file nothing is a function."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in (Any, object, Hashable):
+        return True
+    if origin in (Union, UnionType):
+        return any(_holds(value, argument) for argument in arguments)
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+        return len(values) == len(arguments) and all(map(_holds, values, arguments))
+    if origin in (tuple, list, set, frozenset):
+        return isinstance(value, cast(type, origin)) and all(_holds(item, arguments[0]) for item in value)
+    if origin in (dict, Mapping):
+        if not isinstance(value, Mapping):
+            return False
+        items = cast("Mapping[Any, Any]", value).items()
+        return all(_holds(k, arguments[0]) and _holds(v, arguments[1]) for k, v in items)
+    if origin in (np.ndarray, np.dtype):
+        return isinstance(value, origin)
+    if kind in (int, bool):
+        return type(value) is kind
+    return origin is None and not getattr(kind, "_is_protocol", False) and isinstance(value, kind)
 
 
 def _names(one: Any) -> list[str]:

@@ -7,7 +7,8 @@ the package `whence_program`: the steps as `interpreting/written.py` writes them
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from os import PathLike, fspath
@@ -50,6 +51,8 @@ class ShippedProgram:
 class LoadedProgram(Calls):
     """An exported program, ready to run. Safe to use from several threads at once."""
 
+    name: str = ""
+    """The name of the file."""
     limited: tuple[str, ...] = ()
     """A line for each layer from which on the file has no code for all sizes, or none at all.
 
@@ -105,6 +108,17 @@ class LoadedProgram(Calls):
         """
 
 
+@contextmanager
+def _fitting(name: str) -> Generator[None]:
+    """Tell of steps that do not fit together, which the checks of a file do not see, with its name."""
+    try:
+        yield
+    except (AssertionError, *UNREADABLE) as error:
+        expected = "a program as export_library writes it"
+        actual = f"steps that do not fit together ({type(error).__name__}: {error})"
+        raise FrontendError(expectation(name, expected, actual)) from error
+
+
 @doors()
 class LoadedSteps(LoadedProgram):
     """A model that an interpreter runs."""
@@ -125,7 +139,8 @@ class LoadedSteps(LoadedProgram):
 
     def call(self, inputs: Mapping[str, Any] | Sequence[Any], visit: Visit | None = None) -> Sequence[Any]:
         run = Run(self._pool, visit)
-        results = self._interpreter.call(inputs, run)
+        with _fitting(self.name):
+            results = self._interpreter.call(inputs, run)
         self._last = list(run.visited)
         return results
 
@@ -165,7 +180,7 @@ class LoadedLanguage(LoadedProgram):
         return self._program.constructor(name)
 
     def call(self, inputs: Mapping[str, Any] | Sequence[Any], visit: Visit | None = None) -> Sequence[Any]:
-        results = self._program.invoke("main", in_order(self.inputs, inputs), visit)
+        results = self.invoke("main", *in_order(self.inputs, inputs), visit=visit)
         return (results,) if len(self._names) == 1 else results
 
     @property
@@ -177,7 +192,8 @@ class LoadedLanguage(LoadedProgram):
         return self._program.last
 
     def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
-        return self._program.invoke(name, arguments, visit)
+        with _fitting(self.name):
+            return self._program.invoke(name, arguments, visit)
 
 
 @dataclass(frozen=True)
@@ -233,7 +249,7 @@ def load_file(file: ProgramFile, threads: int | None = None) -> LoadedProgram:
     """Load the program in a file that was read; arguments and errors as those of `load_program`."""
     try:
         about = file.package.about(ShippedProgram)
-        steps: ModelSteps | LanguageSteps = read(about.objects, file.package.params())
+        steps = read(about.objects, file.package.params())
         random = RandomState(about.seed)
         runners = [_runner(*program, random) for program in file.programs()]
         steps.kept = tuple(_runnable(entry, runners) for entry in steps.kept)
@@ -241,7 +257,7 @@ def load_file(file: ProgramFile, threads: int | None = None) -> LoadedProgram:
         program = LoadedSteps(steps, pool) if isinstance(steps, ModelSteps) else LoadedLanguage(steps, pool)
     except UNREADABLE as error:
         raise FrontendError(expectation(file.name, "a program as a .tar file", f"another kind ({error})")) from error
-    program.limited, program._random = about.limited, random  # pyright: ignore[reportPrivateUsage]
+    program.name, program.limited, program._random = file.name, about.limited, random  # pyright: ignore[reportPrivateUsage]
     return program
 
 

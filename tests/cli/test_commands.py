@@ -270,12 +270,15 @@ net (float[4] x, bool c) => (float[4] y) {
 def test_what_a_call_decides_is_told_with_its_layer(whence: Tool, tmp_path: Path):
     path = tmp_path / "branches.onnx"
     path.write_bytes(onnx.parser.parse_model(_BRANCHES).SerializeToString())
-    for command in ("compile", "debug", "profile", "graph", "memory"):
+    for command in ("compile", "debug", "graph", "memory"):
         done = whence(command, path)
         assert (done.code, done.out) == (1, "")
         assert f"error: {command}: expected a model that is one native call (whence run, and the virtual" in done.err
         assert "(layer 'choice', branches.onnx node 1)" in done.err
     assert whence("run", path).code == 0
+    assert "Argument Shapes" in whence("profile", path).out
+    done = whence("profile", path, "--kernel", "0")
+    assert "profile: expected no --kernel with a model in which values decide" in done.err
 
 
 def test_a_model_of_any_sizes_is_shipped(whence: Tool, tmp_path: Path):

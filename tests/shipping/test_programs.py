@@ -23,8 +23,7 @@ from whence.executables.interpreted import InterpretedExecutable
 from whence.executables.restoring import read_artifact
 from whence.runtime import load_module, load_program
 from whence.runtime.interpreting.flow import Adt
-from whence.runtime.loading.sealed import open_sealed, seal
-from whence.support.errors import FrontendError, FrontendWarning, PipelineError, WhenceError
+from whence.support.errors import FrontendError, FrontendWarning, PipelineError
 
 Array = NDArray[Any]
 _DEPLOYED = """
@@ -201,21 +200,3 @@ def test_each_door_names_the_other(tmp_path: Path, files: dict[str, Path]):
         pickle.dumps(load_program(path))
     with pytest.raises(PipelineError, match="pickle, copy: expected a model that is one native call"):
         pickle.dumps(exe)
-
-
-def test_damage_is_told(tmp_path: Path):
-    exe, path = whence.compile(parsed(SCAN)), tmp_path / "x.tar"
-    exe.run({"start": floats(2), "rows": floats(3, 2)})
-    exe.export_library(path)
-    content, rng = bytes(open_sealed(path)), np.random.default_rng(3)
-    start = content.index(b'{"format"')
-    for _ in range(60):
-        data = bytearray(content)
-        data[start + int(rng.integers(0, 4000))] ^= int(rng.integers(1, 128))
-        path.write_bytes(data + seal(memoryview(bytes(data))))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                load_program(path)
-            except WhenceError:
-                continue
