@@ -59,15 +59,26 @@ UNBOUNDED = (-(1 << 62), 1 << 62)
 
 @irdl_op_definition
 class AllocOp(IRDLOperation):
-    """A buffer that lives in the enclosing block. Global ones stand at the top of a prim_func."""
+    """A buffer that lives in the enclosing block. Global ones stand at the top of a prim_func.
+
+    `tir.alloc : .. in "shared"`: the scope that somebody asked for, where a CPU has no memory of its own for it.
+    """
 
     name = "tir.alloc"
+    storage = opt_prop_def(StringAttr)
     result = result_def(BufferType)
     traits = traits_def(AllocatesBuffer())
-    assembly_format = "attr-dict `:` type($result)"
+    assembly_format = "attr-dict `:` type($result) (`in` $storage^)?"
 
-    def __init__(self, type: BufferType):
-        super().__init__(result_types=[type])
+    def __init__(self, type: BufferType, storage: str = ""):
+        """storage: a scope, of which nothing is kept if it is the type's."""
+        named = {"storage": StringAttr(storage)} if storage and storage != type.scope.data else {}
+        super().__init__(result_types=[type], properties=named)
+
+    @property
+    def asked(self) -> str:
+        """The scope that somebody asked for."""
+        return self.result.type.scope.data if self.storage is None else self.storage.data
 
     def verify_(self) -> None:
         if self.result.type.scope.data == "global" and not isinstance(parent := self.parent_op(), PrimFuncOp):

@@ -62,6 +62,14 @@ class Scheduling:
         """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it."""
         return self._replayed(self.sequence, count)
 
+    def copy(self) -> Self:
+        """Return an independent copy of the schedule, with the same record; handles are those of both."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.state, made.record, made.draws = self.state.copy(), self.record.copy(), Random()
+        made.draws.setstate(self.draws.getstate())
+        return made
+
     def with_decisions(self, decisions: Mapping[str, int]) -> Self:
         """A copy in which knobs are decided otherwise: the same primitives, with other numbers.
 

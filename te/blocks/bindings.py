@@ -30,15 +30,19 @@ class Place(NamedTuple):
         """The smallest and largest value of each of `values`."""
         return tuple(map(range_of, self.values))
 
-    def simplified(self) -> Place:
-        """The same expressions, simplified, over the values that they use."""
-        ranges = self.ranges
+    def simplified(self, *, units: bool = False) -> Place:
+        """The same expressions, simplified, over the values that they use. units: those of one value stay, too."""
+        ranges = tuple((0, 1) if units and _is_zero(limits) else limits for limits in self.ranges)
         exprs = [linear(expr, ranges).expr for expr in self.exprs]
         used = sorted(set[int]().union(*(expr.used_dims() for expr in exprs)))
         dims: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.values)
         for new, old in enumerate(used):
             dims[old] = AffineDimExpr(new)
         return Place(tuple(substitute(expr, dims) for expr in exprs), tuple(self.values[i] for i in used))
+
+
+def _is_zero(limits: Range) -> bool:
+    return all(isinstance(limit, int) and limit == 0 for limit in limits)
 
 
 def joined(*places: Place) -> Place:
@@ -105,8 +109,8 @@ def set_maps(op: Operation, values: Sequence[SSAValue], maps: Sequence[Sequence[
     op.operands = [*op.operands[: _LEADING[type(op)]], *values]
 
 
-def replaced(place: Place, by: Mapping[Any, Place]) -> Place:
-    """Expressions where each value of `by` is its one expression there."""
+def replaced(place: Place, by: Mapping[Any, Place], *, units: bool = False) -> Place:
+    """Expressions where each value of `by` is its one expression there. units: values of one value stay."""
     positions: dict[SSAValue, int] = {}
     dims: list[AffineExpr] = []
     for value in place.values:
@@ -115,14 +119,14 @@ def replaced(place: Place, by: Mapping[Any, Place]) -> Place:
         else:
             inner = [AffineDimExpr(positions.setdefault(each, len(positions))) for each in other.values]
             dims.append(substitute(other.exprs[0], inner))
-    return Place(tuple(substitute(expr, dims) for expr in place.exprs), tuple(positions)).simplified()
+    return Place(tuple(substitute(expr, dims) for expr in place.exprs), tuple(positions)).simplified(units=units)
 
 
 def rewrite_maps(op: Operation, by: Mapping[Any, Place]) -> None:
     """Replace values in the index maps of an op."""
     maps = maps_of(op)
     flat = tuple(expr for map in maps for expr in map)
-    place = replaced(Place(flat, tuple(index_operands(op))), by)
+    place = replaced(Place(flat, tuple(index_operands(op))), by, units=True)
     exprs = iter(place.exprs)
     set_maps(op, place.values, [[next(exprs) for _ in map] for map in maps])
     if isinstance(op, BlockOp):
@@ -140,9 +144,9 @@ def drop_true_guards(block: BlockOp) -> None:
 
 
 def compact(op: Operation) -> None:
-    """Drop index operands that no map uses, and simplify."""
+    """Drop index operands that no map uses, and simplify; values of one value stay."""
     maps = maps_of(op)
-    place = Place(tuple(expr for map in maps for expr in map), tuple(index_operands(op))).simplified()
+    place = Place(tuple(expr for map in maps for expr in map), tuple(index_operands(op))).simplified(units=True)
     exprs = iter(place.exprs)
     set_maps(op, place.values, [[next(exprs) for _ in map] for map in maps])
 

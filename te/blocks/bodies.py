@@ -99,7 +99,7 @@ def intermediate(primitive: str, block: BlockOp, store: StoreOp) -> AllocOp:
     """The allocation of what a block stores, whose one writer it is. Raises ScheduleError otherwise."""
     name = name_of_buffer(store.buffer)
     if not isinstance(owner := store.buffer.owner, AllocOp):
-        refuse(primitive, f"expected an intermediate buffer, got {name}, an argument of the kernel", block)
+        refuse(primitive, f"expected an intermediate buffer, got {name}, an argument, of an output block", block)
     others = [op for op in stores_of(function_of(block), store.buffer) if not block.is_ancestor(op)]
     if others:
         refuse(primitive, f"expected {name} to have one writer, got another", block, *_named(block_of(others[0])))
@@ -199,7 +199,8 @@ def own_nest(primitive: str, block: BlockOp) -> Operation:
     """The statement of the kernel that holds a block and nothing else. Raises ScheduleError otherwise."""
     tree = tree_of(block)
     if tree is not block and blocks_in(tree) != [block]:
-        refuse(primitive, f"expected block {block.label.data} in a nest of its own, got other blocks in it", block)
+        text = f"expected a complete block in a nest of its own, got other blocks beside {block.label.data}"
+        refuse(primitive, text, block)
     for loop in loops_of(block):
         if len(steps_in(loop)) != 1:
             refuse(primitive, "expected loops without other statements around the block, got some", block, loop)
@@ -273,13 +274,18 @@ def move_access(op: LoadOp | StoreOp, buffer: SSAValue, exprs: Sequence[AffineEx
     compact(op)
 
 
-def allocated(block: BlockOp, name: str, type_: BufferType) -> SSAValue:
-    """A new buffer at the top of a block's kernel."""
-    alloc = AllocOp(type_)
+def allocated(block: BlockOp, name: str, type_: BufferType, scope: str = "") -> SSAValue:
+    """A new buffer behind those at the top of a block's kernel, for which somebody asked a scope."""
+    alloc = AllocOp(type_, scope)
     alloc.location = block.location
     alloc.result.name_hint = name
     func = function_of(block)
-    first = func.block.first_op
-    assert first is not None
-    func.block.insert_op_before(alloc, first)
+    place = func.block.first_op
+    assert place is not None
+    while isinstance(place.next_op, AllocOp):
+        place = place.next_op
+    if isinstance(place, AllocOp):
+        func.block.insert_op_after(alloc, place)
+    else:
+        func.block.insert_op_before(alloc, place)
     return alloc.result

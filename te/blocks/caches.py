@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import affine_map, known
-from ...dialects.tir import BlockOp, DeclBufferOp, ForOp, LoadOp, StoreOp, buffer_of
+from ...dialects.tir import AllocOp, BlockOp, BufferType, DeclBufferOp, ForOp, LoadOp, StoreOp, buffer_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
@@ -33,6 +33,12 @@ def buffer_at(primitive: str, block: BlockOp, index: object, *, writes: bool) ->
         return _of_kernel(primitive, block, buffers[index])
     listed = ", ".join(f"{number} {name}" for number, name in enumerate(names)) or "none"
     refuse(primitive, f"expected a buffer that the block {what} ({listed}), got {index!r}", block)
+
+
+def numbered(block: BlockOp, index: object, *, writes: bool) -> object:
+    """The number of a buffer that a block reads or writes, where a name says which; anything else is returned."""
+    names = [name_of_buffer(buffer) for buffer in buffers_of(block, writes=writes)]
+    return names.index(index) if isinstance(index, str) and names.count(index) == 1 else index
 
 
 def _of_kernel(primitive: str, block: BlockOp, buffer: SSAValue) -> SSAValue:
@@ -94,7 +100,8 @@ def _copy(label: str, shape: Sequence[Size], source: Side, target: Side, builder
 
 def _cache(block: BlockOp, like: SSAValue, scope: str) -> SSAValue:
     """Return a new buffer like another, at the top of the kernel."""
-    return allocated(block, f"{name_of_buffer(like)}_{scope}", buffer_of(like))
+    type_ = BufferType.of(buffer_of(like).get_shape(), buffer_of(like).element_type)
+    return allocated(block, f"{name_of_buffer(like)}_{scope}", type_, scope)
 
 
 def copy_beside(
@@ -190,7 +197,7 @@ def cache_write(state: State, block: BlockOp, index: object, scope: str) -> Bloc
 
 
 def set_scope(block: BlockOp, index: object, scope: str) -> None:
-    """`C` -> `C_local`: the scope is part of the name. An argument, which is global, has no other: ScheduleError."""
+    """`C` -> `C_local`, of the scope local. An argument, which is global, has no other: ScheduleError."""
     buffer = buffer_at("set_scope", block, index, writes=True)
     check_scope("set_scope", scope, block)
     name = name_of_buffer(buffer)
@@ -201,7 +208,12 @@ def set_scope(block: BlockOp, index: object, scope: str) -> None:
         refuse(
             "set_scope", f"expected an intermediate buffer, got {name}, an argument of the kernel", block, remedy=remedy
         )
+    owner = buffer.owner
+    assert isinstance(owner, AllocOp)
     buffer.name_hint = f"{name}_{scope}"
+    made = AllocOp(buffer_of(buffer), scope)
+    owner.properties.clear()
+    owner.properties.update(made.properties)
 
 
 def kind_and_index(primitive: str, buffer: object) -> tuple[str, object]:

@@ -55,8 +55,11 @@ def check_plain(primitive: str, loops: Sequence[ForOp], *, marked: bool = False)
             refuse(primitive, text, loop, remedy=f"{primitive} before the mark")
 
 
-def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForOp]:
-    """`for i` -> `for i_0 for i_1`: with a condition where the parts are more than the whole; marks are lost."""
+def split(state: State, loop: ForOp, factors: Sequence[int | None], *, units: bool) -> list[ForOp]:
+    """`for i` -> `for i_0 for i_1`: with a condition where the parts are more than the whole; marks are lost.
+
+    units: indices name loops of one iteration, too.
+    """
     check_plain("split", [loop], marked=True)
     extents = factors_of("split", loop, factors)
     name = name_of(loop)
@@ -72,7 +75,7 @@ def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForO
     whole = extents[0]
     for extent in extents[1:]:
         whole = whole * extent
-    place = place.simplified()
+    place = place.simplified(units=units)
     take_over(loop, parts[-1], parts[0])
     if not same(whole, loop.trip_count):
         room = Place((place.exprs[0] * -1 + lifted(loop.trip_count - 1),), place.values)
@@ -82,8 +85,11 @@ def split(state: State, loop: ForOp, factors: Sequence[int | None]) -> list[ForO
     return parts
 
 
-def fuse(state: State, loops: Sequence[ForOp]) -> ForOp:
-    """`for i for j` -> `for i_j_fused`, with i = i_j_fused // n and j = i_j_fused % n; marks are lost."""
+def fuse(state: State, loops: Sequence[ForOp], *, units: bool) -> ForOp:
+    """`for i for j` -> `for i_j_fused`, with i = i_j_fused // n and j = i_j_fused % n; marks are lost.
+
+    units: indices name a loop of one iteration, too.
+    """
     if len(loops) < 1:
         refuse("fuse", "expected at least one loop, got none")
     check_plain("fuse", loops, marked=True)
@@ -111,7 +117,7 @@ def fuse(state: State, loops: Sequence[ForOp]) -> ForOp:
         expr: AffineExpr = rest // lifted(step)
         if number:
             expr = expr % lifted(loop.trip_count)
-        replace_variable(loop, made.block, Place((expr,), (made.var,)).simplified())
+        replace_variable(loop, made.block, Place((expr,), (made.var,)).simplified(units=units))
         step = step * loop.trip_count
     _erase(state, "fuse", outer, others=loops[1:])
     return made

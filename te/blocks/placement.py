@@ -90,7 +90,7 @@ def _regenerated(block: BlockOp, spans: Sequence[Span], *, unit: bool) -> Operat
         dims = [AffineDimExpr(values.index(value)) for value in span.start.values]
         expr = span.start.exprs[0].replace_dims_and_symbols(dims, ())
         exprs.append(expr + AffineDimExpr(many.index(number)) if number in many else expr)
-    place = Place(tuple(exprs), tuple(values)).simplified()
+    place = Place(tuple(exprs), tuple(values)).simplified(units=True)
     block.properties["map"] = AffineMapAttr(affine_map(len(place.values), place.exprs))
     block.properties.pop("where", None)
     block.operands = place.values
@@ -113,13 +113,18 @@ def _check_marks(primitive: str, loop: ForOp) -> None:
 
 def _check_loop(primitive: str, block: BlockOp, loop: ForOp) -> None:
     if loop in loops_of(block):
-        refuse(primitive, f"expected a loop of another block, got {name_of(loop)} around it", block, loop)
+        refuse(
+            primitive,
+            f"expected a loop of another block, got {name_of(loop)}, an ancestor of block {block.label.data}",
+            block,
+            loop,
+        )
     if function_of(loop) is not function_of(block):
         refuse(primitive, "expected a loop of the same kernel, got one of another", block, loop)
     parent = loop.parent_op()
     while not isinstance(parent, PrimFuncOp):
         if not isinstance(parent, ForOp):
-            refuse(primitive, "expected a loop in loops only, got it in a block or a condition", block, loop)
+            refuse(primitive, "expected a loop of the same block scope, got one in a block or a condition", block, loop)
         parent = parent.parent_op()
 
 
@@ -150,7 +155,7 @@ def compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool) -> None
     within = set(walk(loop))
     if outside := next((load for load in loads if load not in within), None):
         other = block_of(outside)
-        text = f"expected all readers of {label} in {name_of(loop)}, got one outside"
+        text = f"expected all readers of {label} in {name_of(loop)}, as it requires all the consumers, got one outside"
         refuse(name, text, block, *([other] if other is not None else []), loop)
     if not loads or position(loop) <= position(block):
         refuse(name, f"expected a loop behind that reads {label}, got {name_of(loop)}", block, loop)

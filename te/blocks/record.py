@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DictionaryAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -47,8 +48,13 @@ def attribute_of(value: object) -> Attribute:
             return StringAttr(value)
         case list() | tuple():
             return ArrayAttr([attribute_of(each) for each in cast("Sequence[object]", value)])
+        case dict():
+            entries = cast("dict[object, object]", value)
+            if all(isinstance(key, str) for key in entries):
+                return DictionaryAttr({str(key): attribute_of(each) for key, each in entries.items()})
+            raise ScheduleError(f"schedule: expected strings as keys of a dictionary, got {value!r}")
         case _:
-            raise ScheduleError(f"schedule: expected numbers, strings and lists of them, got {value!r}")
+            raise ScheduleError(f"schedule: expected numbers, strings, lists and dictionaries, got {value!r}")
 
 
 def constant_in(attribute: Attribute) -> Any:
@@ -62,6 +68,8 @@ def constant_in(attribute: Attribute) -> Any:
             return getattr(attribute.value, "data", None) if not isinstance(attribute, StringAttr) else attribute.data
         case ArrayAttr():
             return [constant_in(each) for each in attribute]
+        case DictionaryAttr():
+            return {key: constant_in(each) for key, each in attribute.data.items()}
         case _:
             return attribute
 
@@ -76,6 +84,19 @@ class BlockRecord:
         self.lines: dict[Operation, str] | None = None
         """Instruction -> `file.py:12`, the line of Python that issued it; None: they are not kept."""
         self._builder = LocatedBuilder(self.sequence.block, location)
+
+    def copy(self) -> BlockRecord:
+        """Return a copy of the sequence, of which the handles are handles, too."""
+        made = BlockRecord(self.sequence.target.data, self.sequence.location)
+        copies: dict[SSAValue, SSAValue] = {}
+        for op in self.sequence.block.ops:
+            made.sequence.block.add_op(copy := op.clone(copies))
+            copies.update(zip(op.results, copy.results, strict=True))
+            if self.lines is not None:
+                made.lines = made.lines or {}
+                made.lines.update({copy: self.lines[op]} if op in self.lines else {})
+        made.values = {handle: copies[value] for handle, value in self.values.items()}
+        return made
 
     def add(
         self,

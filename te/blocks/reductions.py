@@ -57,7 +57,7 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     copies = [each for each in inner if each.var in spatial and each.var not in reduced]
     loops = ordered_loops([(f"{name_of(each)}_init", known(each.trip_count)) for each in copies])
     for made, old in zip(loops, copies, strict=True):
-        made.location = old.location
+        made.location, made.properties["kind"] = old.location, old.kind
     label = block.label.data
     numbers = [n for n, kind in enumerate(block.kinds) if kind.data != "reduce"]
     hints = [block.block.args[n].name_hint for n in numbers]
@@ -67,7 +67,7 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     set_maps(start, tuple(block.indices), results)
     by = {old.var: Place((AffineExpr.dimension(0),), (made.var,)) for made, old in zip(loops, copies, strict=True)}
     rewrite_maps(start, by)
-    start.location = init.location
+    start.location, start.attributes = init.location, dict(block.attributes)
     variables: dict[SSAValue, SSAValue] = {
         block.block.args[n]: argument for n, argument in zip(numbers, start.block.args, strict=True)
     }

@@ -11,7 +11,7 @@ from ...dialects.affine import below, bounds, substitute
 from ...dialects.sizes.kernel import at_least
 from ...dialects.tir import BlockOp, BufferType, LoadOp, StoreOp, buffer_of
 from .accesses import name_of_buffer
-from .bindings import Place, range_of, set_maps
+from .bindings import Place, joined, range_of, set_maps
 from .bodies import allocated, covers, tree_of
 from .caches import Side, accesses_by, buffer_at, check_complete, check_own, copy_beside, identity, whole
 from .legality import check_one_to_one
@@ -55,15 +55,18 @@ def _place(
     block: BlockOp, own: Sequence[LoadOp | StoreOp], label: str
 ) -> tuple[list[SSAValue], tuple[AffineExpr, ...]]:
     """The variables that the indices of a buffer are of, in order, and the indices over these."""
-    places = list(dict.fromkeys(Place(op.map.data.results, tuple(op.indices)).simplified() for op in own))
+    written = [Place(op.map.data.results, tuple(op.indices)) for op in own]
+    places = list(dict.fromkeys(place.simplified() for place in written))
     if any(isinstance(op, LoadOp) and op.guard is not None for op in own):
         refuse(NAME, f"expected {label} to be read without a condition, got one", block)
     if len(places) != 1:
         refuse(NAME, f"expected {label} to be accessed at one place, got {len(places)}", block)
-    (place,) = places
-    used: list[SSAValue] = [argument for argument in block.block.args if argument in place.values]
+    place = joined(written[0]) if len(set(written)) == 1 else places[0]
+    # A variable of one value is a dim, too, where the indices name it.
+    named = {place.values[dim] for place in written for expr in place.exprs for dim in expr.used_dims()}
+    used: list[SSAValue] = [argument for argument in block.block.args if argument in named]
     extents = [block.domain[block.block.args.index(value)] for value in used]
-    if len(used) != len(place.values) or not all(isinstance(extent, int) for extent in extents):
+    if not named <= set(used) or not all(isinstance(extent, int) for extent in extents):
         refuse(NAME, f"expected indices of {label} of the block's variables of known extents, got others", block)
     dims = [AffineDimExpr(used.index(value)) for value in place.values]
     return used, tuple(substitute(expr, dims) for expr in place.exprs)

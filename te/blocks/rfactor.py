@@ -224,15 +224,32 @@ def _partial(label: str, parts: _Reduction, loop: ForOp, partial: SSAValue, axis
     maps = [tuple(exprs.pop(0) for _ in map) for map in (variables.axes, *(guard.exprs for guard in guards))]
     point, *where = [affine_map(len(whole.values), map) for map in maps]
     made = BlockOp.make(label, variables.axes, point, whole.values, where=where, hints=variables.hints)
-    made.location = block.location
+    made.location, made.attributes = block.location, dict(block.attributes)
     arguments = tuple(made.block.args)
-    by: Mapping[SSAValue, Place] = {argument: Place((expr,), arguments).simplified() for argument, expr in variables.by}
+    by: Mapping[SSAValue, Place] = {
+        argument: Place((expr,), arguments).simplified(units=True) for argument, expr in variables.by
+    }
     ops, _ = copied(block.block.ops, by, {})
     made.block.add_ops(ops)
     for op in walk(made):
         if isinstance(op, LoadOp | StoreOp) and op.buffer is parts.store.buffer:
             _insert_axis(op, partial, axis, arguments[0])
+    if all(kind != "reduce" for kind, _ in variables.axes):
+        _keep_term(made)
     return made
+
+
+def _keep_term(made: BlockOp) -> None:
+    """`init: C_rf = start; C_rf = C_rf + term` -> `C_rf = term`, where there is one of them."""
+    store, init = made.block.last_op, made.init
+    ends = accumulation(store) if isinstance(store, StoreOp) else None
+    assert ends is not None
+    assert init is not None
+    load, combined = ends
+    (term,) = (operand for operand in combined.operands if operand is not load.result)
+    combined.results[0].replace_all_uses_with(term)
+    for op in (init, combined, load):
+        drop(op, NAME, "a partial result is one term")
 
 
 def _insert_axis(op: LoadOp | StoreOp, buffer: SSAValue, axis: int, value: SSAValue) -> None:
@@ -274,7 +291,7 @@ def _final(parts: _Reduction, loop: ForOp, partial: SSAValue, axis: int) -> tupl
         where=[affine_map(len(whole.values), whole.exprs[count:])] if guards else [],
         hints=hints,
     )
-    made.location = block.location
+    made.location, made.attributes = block.location, dict(block.attributes)
     _fill(made, parts, partial, axis, spatial)
     if loops:
         loops[-1].block.add_op(made)

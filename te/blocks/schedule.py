@@ -49,13 +49,17 @@ class BlockSchedule(Structures):
         numbers = [None if factor is None else plain(factor) for factor in factors]
         attrs = {"preserve_unit_iters": preserve_unit_iters}
         inputs = [loop, *factors]
-        return self._apply("split", inputs, attrs, lambda: loops.split(self.state, op, numbers), op)
+        return self._apply(
+            "split", inputs, attrs, lambda: loops.split(self.state, op, numbers, units=preserve_unit_iters), op
+        )
 
     def fuse(self, *loops_: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
         """`for i for j` -> `for i_j_fused`. Raises ScheduleError for loops not directly in one another."""
         ops = [self.state.loop("fuse", loop) for loop in loops_]
-        attrs = {"preserve_unit_iters": preserve_unit_iters}
-        return self._apply("fuse", loops_, attrs, lambda: [loops.fuse(self.state, ops)], ops[0] if ops else None)[0]
+        attrs, at = {"preserve_unit_iters": preserve_unit_iters}, ops[0] if ops else None
+        return self._apply("fuse", loops_, attrs, lambda: [loops.fuse(self.state, ops, units=preserve_unit_iters)], at)[
+            0
+        ]
 
     def merge(self, *loops_: LoopRV) -> LoopRV:
         """`for i: Y; for j: Z` -> `for i_m: Y; Z`, of loops at one depth of nests side by side.
@@ -229,10 +233,11 @@ class BlockSchedule(Structures):
         op = self.state.block("cache_read", handle)
         handles = [self._name(each) for each in consumer_blocks or ()]
         consumers = [self.state.block("cache_read", each) for each in handles]
-        attrs = {"read_buffer_index": read_buffer_index, "storage_scope": storage_scope}
+        index = caches.numbered(op, read_buffer_index, writes=False)
+        attrs = {"read_buffer_index": index, "storage_scope": storage_scope}
 
         def run() -> list[Operation]:
-            return [caches.cache_read(self.state, op, read_buffer_index, storage_scope, consumers)]
+            return [caches.cache_read(self.state, op, index, storage_scope, consumers)]
 
         return self._apply("cache_read", [handle, *handles], attrs, run, op)[0]
 
@@ -250,12 +255,11 @@ class BlockSchedule(Structures):
         """
         if consumer_blocks:
             raise ScheduleError("cache_write: expected all consumers to read the copy's result, got consumer_blocks")
-        attrs = {"write_buffer_index": write_buffer_index, "storage_scope": storage_scope}
+        handle = self._name(block)
+        index = caches.numbered(self.state.block("cache_write", handle), write_buffer_index, writes=True)
+        attrs = {"write_buffer_index": index, "storage_scope": storage_scope}
         return self._on_block(
-            "cache_write",
-            block,
-            attrs,
-            lambda op: [caches.cache_write(self.state, op, write_buffer_index, storage_scope)],
+            "cache_write", handle, attrs, lambda op: [caches.cache_write(self.state, op, index, storage_scope)]
         )[0]
 
     def decompose_reduction(self, block: BlockLike, loop: LoopRV) -> BlockRV:

@@ -90,12 +90,15 @@ class State:
         """The primitive by which a handle lost its op."""
         self.heirs: dict[Handle, list[Handle]] = {}
         """The handles that the primitive gave in the place of one that is gone."""
+        self.attempts = 0
+        """The number of times that the kernels may have changed."""
         for func in prim_funcs(module):
             _hoist_constants(func)
 
     def copy(self) -> State:
         """Return a copy of the kernels, of which the handles are handles, too."""
         made = State.__new__(State)
+        made.attempts = self.attempts
         made.module, made.gone, made.heirs = self.module.clone(), dict(self.gone), dict(self.heirs)
         copies = dict(zip(walk(self.module), walk(made.module), strict=True))
         made.ops = {handle: copies[op] for handle, op in self.ops.items()}
@@ -199,6 +202,7 @@ class State:
     @contextmanager
     def attempt(self) -> Generator[None]:
         """Within this scope the kernels change all or not at all: after an error they are as before."""
+        self.attempts += 1
         ops = list(walk(self.module))
         copy = self.module.clone()
         handles, gone = dict(self.ops), dict(self.gone)

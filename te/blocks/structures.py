@@ -28,13 +28,19 @@ class Structures(Scheduling):
         buffer: `("read", 0)`, `("write", 0)`, or a name. Raises ScheduleError for several places, and where the buffer
         is not complete before, or not the block's own.
         """
-        kind, index = caches.kind_and_index("reindex", buffer)
+        handle = self._name(block)
+        side, index = self._side("reindex", self.state.block("reindex", handle), buffer)
 
         def run(op: BlockOp) -> list[Operation]:
-            writes = kind == "write" or (not kind and caches.is_written(op, index))
-            return [reindex(self.state, op, index, writes=writes)]
+            return [reindex(self.state, op, index, writes=side == "write")]
 
-        return self._on_block("reindex", block, {"buffer": buffer}, run)[0]
+        return self._on_block("reindex", handle, {"buffer": [side, index]}, run)[0]
+
+    def _side(self, primitive: str, op: BlockOp, buffer: str | Sequence[str | int]) -> tuple[str, object]:
+        """`read` or `write`, and the number of a buffer, of what users pass for one."""
+        side, index = caches.kind_and_index(primitive, buffer)
+        side = side or ("write" if caches.is_written(op, index) else "read")
+        return side, caches.numbered(op, index, writes=side == "write")
 
     def set_scope(self, block: BlockLike, buffer_index: int | str, storage_scope: str) -> None:
         """Give a buffer that a block writes another scope, which is part of its name.
@@ -67,11 +73,10 @@ class Structures(Scheduling):
         del assume_injective_transform
         if pad_value is not None and not isinstance(pad_value, int | float):
             raise ScheduleError(f"transform_layout: expected a number as pad_value, got {pad_value!r}")
-        kind, index = caches.kind_and_index("transform_layout", buffer)
         handle = self._name(block)
         op = self.state.block("transform_layout", handle)
-        writes = kind == "write" or (not kind and caches.is_written(op, index))
-        value = caches.buffer_at("transform_layout", op, index, writes=writes)
+        side, index = self._side("transform_layout", op, buffer)
+        value = caches.buffer_at("transform_layout", op, index, writes=side == "write")
         names = [f"i{dim}" for dim in range(len(buffer_of(value).shape))]
         layout = layouts.layout_of("transform_layout", index_map, names)
 
@@ -79,7 +84,7 @@ class Structures(Scheduling):
             layouts.transform_layout(self.state, op, value, layout.data, pad_value)
             return []
 
-        attrs = {"buffer": buffer, "index_map": layout, "pad_value": pad_value}
+        attrs = {"buffer": [side, index], "index_map": layout, "pad_value": pad_value}
         self._apply("transform_layout", [handle], attrs, run, op)
 
     def transform_block_layout(self, block: BlockLike, index_map: Any) -> None:

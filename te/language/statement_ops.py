@@ -16,8 +16,9 @@ from ...dialects.affine import Range, below, bounds, flatten
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.attributes import to_attribute
 from ...dialects.sizes import Size, same
-from ...dialects.sizes.kernel import affine_map, lifted
+from ...dialects.sizes.kernel import affine_map, known, lifted
 from ...dialects.tir.block import ITER_KINDS, BlockOp, InitOp
+from ...dialects.tir.buffer import STACK_LIMIT
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import fail
@@ -188,20 +189,25 @@ class _Body:
         map_, indices = emitter.access([place])
         return self.builder.add(tir.IndexOp.make(map_, indices, IndexType())).result
 
-    def _type(self, buffer: Buffer) -> tir.BufferType:
-        return buffer_type(buffer, self.sizes)
+    def _type(self, buffer: Buffer, scope: str = "global") -> tir.BufferType:
+        extents = [extent_value(extent, self.sizes) for extent in buffer.shape]
+        return tir.BufferType.of(extents, DTYPES[buffer.dtype], scope)
 
     def _named(self, buffer: Buffer, value: SSAValue) -> None:
         value.name_hint = buffer.name if SSAValue.is_valid_name(buffer.name) else None
         self.declare(buffer, value)
 
     def _allocate(self, buffer: Buffer, annotations: Mapping[str, Any]) -> None:
-        is_own = buffer.scope() == "global" and self.parallel > 0
+        is_own = buffer.scope() != "local" and self.parallel > 0
         # Each iteration of a parallel loop has its own.
         kept = Buffer(buffer.shape, buffer.dtype, buffer.name, "local") if is_own else buffer
-        alloc = tir.AllocOp(self._type(kept))
+        type_ = self._type(kept, "local" if kept.scope() == "local" else "global")
+        if not self.limits and type_.is_static and known(type_.nbytes) > STACK_LIMIT:
+            # No stack holds it, and it is one for the whole kernel.
+            type_ = self._type(kept)
+        alloc = tir.AllocOp(type_, kept.scope())
         alloc.attributes.update(attributes_of(annotations))
-        if kept.scope() == "global":
+        if alloc.result.type.scope.data == "global":
             # Where they all are, at the top.
             alloc.location = self.builder.location
             first = next((op for op in self.block.ops if not isinstance(op, tir.AllocOp)), None)
@@ -221,7 +227,9 @@ class _Body:
         emitter = self.emitter()
         map_, indices = emitter.access([emitter.index(index) for index in start])
         steps = None if strides is None else [extent_value(step, self.sizes) for step in strides]
-        made = tir.DeclBufferOp.make(self.tensors[source.tensor], map_, indices, self._type(buffer), steps)
+        whole = self.tensors[source.tensor]
+        type_ = self._type(buffer, tir.buffer_of(whole).scope.data)
+        made = tir.DeclBufferOp.make(whole, map_, indices, type_, steps)
         self._named(buffer, self.builder.add(made).result)
 
     def _match(self, view: MatchBufferRegion) -> None:

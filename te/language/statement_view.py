@@ -221,7 +221,7 @@ class Viewer:
         type_ = tir.buffer_of(value)
         shape = [self.size(extent) for extent in type_.get_shape()]
         with located(value.location if isinstance(value, BlockArgument) else cast(Operation, value.owner).location):
-            buffer = Buffer(shape, dtype_name(type_.element_type), value.name_hint or otherwise, scope=type_.scope.data)
+            buffer = Buffer(shape, dtype_name(type_.element_type), value.name_hint or otherwise, _scope(value))
         self.buffers[value] = buffer
         return buffer
 
@@ -426,6 +426,13 @@ def _factor(term: AffineExpr) -> tuple[int, AffineExpr]:
             return value, lhs
         case _:
             return 1, term
+
+
+def _scope(value: SSAValue) -> str:
+    """The scope that somebody asked for a buffer, or for that of a view."""
+    while isinstance(value.owner, tir.DeclBufferOp):
+        value = value.owner.buffer
+    return value.owner.asked if isinstance(value.owner, tir.AllocOp) else tir.buffer_of(value).scope.data
 
 
 def _place(op: Operation) -> LocationAttr | None:

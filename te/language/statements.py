@@ -265,6 +265,10 @@ class Stmt:
         """The location as a span."""
         return Span.of(self.location)
 
+    def same_as(self, other: object) -> bool:
+        """Return whether this is the same object."""
+        return self is other
+
 
 def stmts_in(stmt: Stmt) -> Iterator[Stmt]:
     """The statements directly inside one."""

@@ -6,7 +6,16 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, FloatAttr, IntegerAttr, IntegerType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    NoneAttr,
+    StringAttr,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -36,6 +45,8 @@ def literal(attribute: Attribute) -> str:
             names = index_names(attribute.data.num_dims)
             exprs = ", ".join(expression(expr, names) for expr in attribute.data.results)
             return f"lambda {', '.join(names)}: [{exprs}]"
+        case DictionaryAttr(data=entries):
+            return f"{{{', '.join(f'{key!r}: {literal(value)}' for key, value in entries.items())}}}"
         case _:
             raise ScheduleError(message("as_python", "numbers, texts and lists of them", str(attribute)))
 

@@ -28,7 +28,7 @@ _VARIABLES_OF_TE = frozenset(
     for room in rooms
     for name in names
 )
-_SCOPES = {"global": "global", "local": "local", "": "global"}
+_SCOPES = {"global": "global", "local": "local", "shared": "shared", "": "global"}
 _PARAMETERS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type")
 """The arguments of a buffer by place, those of `T.Buffer` and, behind its source, of `T.match_buffer`."""
 _UNUSED = frozenset(("annotations", "axis_separators", "layout", "span", "condition"))
@@ -107,7 +107,7 @@ class Declarations(Calls):
             self.source.refuse(node, f"expected the shape of {name}")
         scope = self.text(given["scope"], "a scope") if "scope" in given else "global"
         if scope not in _SCOPES:
-            self.source.refuse(given["scope"], f"expected the scope global or local of a CPU, got {scope!r}")
+            self.source.refuse(given["scope"], f"expected a scope among global, shared and local, got {scope!r}")
         dtype = self.text(given["dtype"], "a dtype") if "dtype" in given else like
         strides = self.shape(given["strides"]) if "strides" in given and not _is_none(given["strides"]) else None
         offset = given.get("elem_offset")

@@ -56,11 +56,14 @@ class PrimFunc:
 
     @classmethod
     def of(cls, op: PrimFuncOp, attrs: Mapping[str, Any] | None = None) -> PrimFunc:
-        """Return the function that an op, which is not copied, is; attrs: of which those that no op holds are kept."""
+        """Return the function that an op, which is not copied, is.
+
+        attrs: of which those that no op holds are kept, and the name, as a module may know the op by another one.
+        """
         made = cls.__new__(cls)
         made.ret_type = None
-        kept = {key: value for key, value in (attrs or {}).items() if not isinstance(value, HELD)}
-        made.attrs = {**kept, _SYMBOL: op.sym_name.data, **notes_of(op)}
+        kept = {key: value for key, value in (attrs or {}).items() if key == _SYMBOL or not isinstance(value, HELD)}
+        made.attrs = {_SYMBOL: op.sym_name.data, **kept, **notes_of(op)}
         made._parts, made._op, made._like, made._location = None, op, op, op.location
         return made
 
@@ -131,6 +134,16 @@ class PrimFunc:
     def holding(self, module: ModuleOp) -> PrimFunc:
         """The function that passes made of it."""
         return PrimFunc.of(next(iter(prim_funcs(module))).clone(), self.attrs)
+
+    @property
+    def is_of_ops(self) -> bool:
+        """Return whether the statements are those of the op, not the other way round."""
+        return self._parts is None or (self._op is not None and self._op is self._like)
+
+    @property
+    def of_ops(self) -> PrimFunc:
+        """The function with the statements of its op, whose indices are affine. Raises ScheduleError as `op`."""
+        return self if self.is_of_ops else PrimFunc.of(self.op, self.attrs)
 
     def _alike(self, body: Stmt | None, attrs: Mapping[str, Any]) -> PrimFunc:
         """The function with other attributes, and another body if one is given."""

@@ -1,7 +1,8 @@
 """Structural equality, hash and first mismatch of expressions and statements of tir, functions, and containers.
 
 Names of variables do not count: those that an object defines, as a loop does, are equal to those that the other defines
-in the same place; free ones only to themselves, unless `map_free_vars`. Sharing does not count, nor do locations.
+in the same place; free ones only to themselves, unless `map_free_vars`. Sharing does not count, nor do locations, nor
+that primitives made a function (`tir.is_scheduled`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any, cast
 import numpy as np
 
 from whence.arith.iter_map import IterMapExpr, IterMark
+from whence.dialects.tir import SCHEDULED
 from whence.runtime.object_path import ObjectPath
 from whence.support.dtypes import Array, is_float
+from whence.support.errors import ScheduleError
 from whence.te.language import expr as te
 from whence.te.language.blocks import Block, BufferRegion, IterVar, MatchBufferRegion
 from whence.te.language.expr import convert
@@ -85,7 +88,8 @@ def _node(value: Any) -> _Node:
             return _Node(StringImm, (("value", value.value),))
         case PrimFunc():
             defined = (*value.params, *value.buffer_map.values())
-            maps = (("buffer_map", value.buffer_map), ("body", value.body), ("attrs", value.attrs))
+            attrs = {key: note for key, note in value.attrs.items() if key != SCHEDULED}
+            maps = (("buffer_map", value.buffer_map), ("body", value.body), ("attrs", attrs))
             return _Node(PrimFunc, (("params", value.params), *maps), defined)
         case For():
             return _Node(For, _attributes(value), (value.loop_var,))
@@ -236,8 +240,21 @@ def _same_arrays(a: Any, b: Any) -> bool:
 
 
 def first_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Mismatch | None:
-    """Return the paths in both of their first difference in order of attributes; None where there is none."""
+    """Return the paths in both of their first difference in order of attributes; None where there is none.
+
+    A function that is made of ops is compared with what the other is as ops.
+    """
+    if isinstance(lhs, PrimFunc) and isinstance(rhs, PrimFunc) and lhs.is_of_ops != rhs.is_of_ops:
+        lhs, rhs = _of_ops(lhs), _of_ops(rhs)
     return _Comparison(map_free_vars).run(lhs, rhs)
+
+
+def _of_ops(func: PrimFunc) -> PrimFunc:
+    """The function with the statements of its op, if it has one."""
+    try:
+        return func.of_ops
+    except ScheduleError:
+        return func
 
 
 class _Hash:
@@ -299,4 +316,5 @@ def _hashed(value: Any) -> tuple[Hashable, list[Any], tuple[Any, ...]]:
 
 def structure_hash(value: Any, map_free_vars: bool = False) -> int:
     """Return a hash that is equal for equal structures, in this process."""
+    value = _of_ops(value) if isinstance(value, PrimFunc) else value
     return _Hash(value, map_free_vars).of(value)
