@@ -118,6 +118,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("cache_read", "CacheRead", _CACHED, ("read_buffer_index", "storage_scope"), nested=True),
     Kind("cache_write", "CacheWrite", _CACHED, ("write_buffer_index", "storage_scope"), nested=True),
     Kind("reindex", "ReIndex", ("block",), ("buffer",)),
+    Kind("reindex_cache_read", "ReindexCacheRead", ("block",), ("index_map", "read_buffer_index", "storage_scope")),
+    Kind("reindex_cache_write", "ReindexCacheWrite", ("block",), ("index_map", "write_buffer_index", "storage_scope")),
     Kind("transform_layout", "TransformLayout", ("block",), ("buffer", "index_map", "pad_value")),
     Kind("transform_block_layout", "TransformBlockLayout", ("block",), ("index_map",)),
     Kind("set_scope", "SetScope", ("block",), ("buffer_index", "storage_scope")),

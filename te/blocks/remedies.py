@@ -202,7 +202,7 @@ _ALTERNATIVES: dict[str, Callable[[Refused], Iterator[Call]]] = {
     "fuse": _chains,
     "reorder": _orders,
     "merge": _merges,
-    "reindex": _reindexed,
+    **dict.fromkeys(("reindex", "reindex_cache_read", "reindex_cache_write"), _reindexed),
     "transform_layout": _layouts,
     "transform_block_layout": _joined,
     "rfactor": _factors,

@@ -36,6 +36,39 @@ class Structures(Scheduling):
 
         return self._on_block("reindex", handle, {"buffer": [side, index]}, run)[0]
 
+    def reindex_cache_read(
+        self, block: BlockLike, read_buffer_index: int | str, storage_scope: str, index_map: Any
+    ) -> BlockRV:
+        """Copy a buffer that a block reads at one place into another layout, and return the block that copies.
+
+        index_map: a function of the block's variables that gives the dims of the copy, or an IndexMap. Raises
+        ScheduleError as `reindex` does, for a layout of other variables than the indices of the buffer are of, and for
+        two elements at one place.
+        """
+        return self._reindex_cache(block, "read", read_buffer_index, storage_scope, index_map)
+
+    def reindex_cache_write(
+        self, block: BlockLike, write_buffer_index: int | str, storage_scope: str, index_map: Any
+    ) -> BlockRV:
+        """Let a block write a buffer of another layout, and return the block that copies it to the one before.
+
+        index_map, and errors: as of `reindex_cache_read`.
+        """
+        return self._reindex_cache(block, "write", write_buffer_index, storage_scope, index_map)
+
+    def _reindex_cache(self, block: BlockLike, side: str, buffer: int | str, scope: str, index_map: Any) -> BlockRV:
+        name, handle = f"reindex_cache_{side}", self._name(block)
+        op = self.state.block(name, handle)
+        index = caches.numbered(op, buffer, writes=side == "write")
+        names = [argument.name_hint or f"v{number}" for number, argument in enumerate(op.block.args)]
+        layout = layouts.layout_of(name, index_map, names)
+
+        def run(op: BlockOp) -> list[Operation]:
+            return [reindex(self.state, op, index, writes=side == "write", layout=layout.data, scope=scope)]
+
+        attrs = {"index_map": layout, f"{side}_buffer_index": index, "storage_scope": scope}
+        return self._on_block(name, handle, attrs, run)[0]
+
     def _side(self, primitive: str, op: BlockOp, buffer: str | Sequence[str | int]) -> tuple[str, object]:
         """`read` or `write`, and the number of a buffer, of what users pass for one."""
         side, index = caches.kind_and_index(primitive, buffer)

@@ -135,6 +135,21 @@ def _block_layout(s: BlockSchedule, r: Random) -> object:
     return s.transform_block_layout(r.choice(_blocks(s)), _mapping(r))
 
 
+def _reindex_cache(s: BlockSchedule, r: Random) -> object:
+    block = r.choice(_blocks(s))
+    count = next(len(op.domain) for op in s.module.walk() if isinstance(op, BlockOp) and op.label.data == block)
+    used = r.sample(range(count), r.randint(min(1, count), count))
+    number = r.choice((1, 2, 3))
+
+    def layout(*axes: Any) -> list[Any]:
+        dims = [axes[dim] for dim in used]
+        return [*dims[1:], dims[0] // number, dims[0] % number] if number > 1 and dims else dims
+
+    if r.random() < 0.5:
+        return s.reindex_cache_read(block, r.choice((0, 1)), "shared", layout)
+    return s.reindex_cache_write(block, 0, "local", layout)
+
+
 def _pad(s: BlockSchedule, r: Random) -> object:
     block = r.choice(_blocks(s))
     count = next(len(op.domain) for op in s.module.walk() if isinstance(op, BlockOp) and op.label.data == block)
@@ -219,6 +234,7 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "cache_read": lambda s, r: s.cache_read(r.choice(_blocks(s)), r.choice((0, 0, 1)), "local"),
     "cache_write": lambda s, r: s.cache_write(r.choice(_blocks(s)), 0, "local"),
     "reindex": lambda s, r: s.reindex(r.choice(_blocks(s)), r.choice((("read", 0), ("read", 1), ("write", 0)))),
+    "reindex_cache": _reindex_cache,
     "set_scope": lambda s, r: s.set_scope(r.choice(_blocks(s)), 0, "shared"),
     "rfactor": lambda s, r: s.rfactor(_any_loop(s, r), r.choice((0, 0, 1, -1))),
     "transform_layout": _layout,

@@ -140,6 +140,8 @@ def place(source: str) -> None:
         for name in ("prim_func", "ir_module"):
             if isinstance(module, ModuleType) and callable(reader := getattr(module, name, None)):
                 vars(module)[name] = _lenient(reader)
+    intrinsics = import_module("tvm.tir").TensorIntrin
+    intrinsics.register = staticmethod(_lenient(intrinsics.register))
     for chain in _loaded(tree):
         value = known.get(chain[0])
         for name in chain[1:]:

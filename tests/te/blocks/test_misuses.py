@@ -57,6 +57,8 @@ MISUSES: list[tuple[str, str, Callable[[BlockSchedule], object]]] = [
     ("the scope of an output", "MM", lambda s: s.set_scope("E", 0, "local")),
     ("a scope that there is not", "MM", lambda s: s.set_scope("C", 0, "l2")),
     ("several places", "STENCIL", lambda s: s.reindex("Z", ("read", 0))),
+    ("a copy of other variables", "MM", lambda s: s.reindex_cache_read("C", "A", "shared", lambda i, j, k: (i, j, k))),
+    ("a copy of two at one place", "MM", lambda s: s.reindex_cache_read("C", "A", "shared", lambda i, j, k: (i + k,))),
     ("the layout of an argument", "MM", lambda s: s.transform_layout("C", "A", lambda i, j: (j, i))),
     ("padding without a value", "MM", lambda s: s.transform_layout("C", "C", lambda i, j: (i // 3, j, i % 3))),
     ("two elements at one place", "MM", lambda s: s.transform_layout("C", "C", lambda i, j: (i // 2, j))),

@@ -395,3 +395,62 @@ def test_traces_have_numbers_for_names_of_buffers():
     rows = {row[0]: row[2] for row in s.trace.as_json()[0]}
     assert rows["ReIndex"] == [0, 0]
     assert rows["CacheWrite"] == [0, "global"]
+
+
+@T.prim_func
+def product(A: T.Buffer((8, 6), "float32"), B: T.Buffer((6, 4), "float32"), C: T.Buffer((8, 4), "float32")):
+    for i, j, k in T.grid(8, 4, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@T.prim_func
+def product_of_copies(A: T.Buffer((8, 6), "float32"), B: T.Buffer((6, 4), "float32"), C: T.Buffer((8, 4), "float32")):
+    A_shared = T.alloc_buffer((6, 4, 2), scope="shared")
+    C_local = T.alloc_buffer((4, 8), scope="local")
+    for i, k in T.grid(8, 6):
+        with T.block("A_shared"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            A_shared[vk, vi // 2, vi % 2] = A[vi, vk]
+    for i, j, k in T.grid(8, 4, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C_local[vj, vi] = 0.0
+            C_local[vj, vi] = C_local[vj, vi] + A_shared[vk, vi // 2, vi % 2] * B[vk, vj]
+    for i, j in T.grid(8, 4):
+        with T.block("C_local"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = C_local[vj, vi]
+
+
+def test_copies_in_a_layout():
+    s = tir.Schedule(product)
+    assert s.get(s.reindex_cache_read("C", "A", "shared", lambda i, j, k: (k, i // 2, i % 2))).name_hint == "A_shared"
+    assert s.get(s.reindex_cache_write("C", 0, "local", lambda i, j, k: [j, i])).name_hint == "C_local"
+    testing.assert_structural_equal_ignore_global_symbol(s.mod["main"], product_of_copies)
+    a, b = np.random.default_rng(0).integers(-4, 5, (2, 8, 6)).astype("float32")
+    np.testing.assert_array_equal(whence.build_prim_func(s.mod["main"])(a, b[:6, :4].copy()), a @ b[:6, :4])
+    made = testing.verify_trace_roundtrip(s, product)
+    assert str(made.module) == str(s.module)
+    assert str(s.snapshot().module) == str(s.module)
+    assert [op.location for op in s.module.walk()] == [op.location for op in made.module.walk()]
+
+
+def test_copies_in_a_layout_that_cannot_be():
+    s = tir.Schedule(product)
+    before = str(s.module)
+    for layout, text in (
+        (lambda i, j, k: (i, j, k), "a layout of the variables of the indices, vi, vk, got one of vi, vj, vk"),
+        (lambda i, j, k: i, "a layout of the variables of the indices, vi, vk, got one of vi"),
+        (lambda i, j, k: i + k, r"each element of the copy of A at one point, got \[1\] at "),
+        (lambda i, j, k: (i - k, i), "indices of 0 and more, got -5 to 7"),
+    ):
+        with pytest.raises(ScheduleError, match=rf"reindex_cache_read: expected {text}"):
+            s.reindex_cache_read("C", 0, "shared", layout)
+    with pytest.raises(ScheduleError, match="expected a storage scope among global, shared, local, got l2"):
+        s.reindex_cache_write("C", 0, "l2", lambda i, j, k: (i, j))
+    assert str(s.module) == before
