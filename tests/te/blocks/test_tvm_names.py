@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from block_kernels import MM
@@ -443,12 +445,13 @@ def test_copies_in_a_layout():
 def test_copies_in_a_layout_that_cannot_be():
     s = tir.Schedule(product)
     before = str(s.module)
-    for layout, text in (
+    cases: list[tuple[Any, str]] = [
         (lambda i, j, k: (i, j, k), "a layout of the variables of the indices, vi, vk, got one of vi, vj, vk"),
         (lambda i, j, k: i, "a layout of the variables of the indices, vi, vk, got one of vi"),
         (lambda i, j, k: i + k, r"each element of the copy of A at one point, got \[1\] at "),
         (lambda i, j, k: (i - k, i), "indices of 0 and more, got -5 to 7"),
-    ):
+    ]
+    for layout, text in cases:
         with pytest.raises(ScheduleError, match=rf"reindex_cache_read: expected {text}"):
             s.reindex_cache_read("C", 0, "shared", layout)
     with pytest.raises(ScheduleError, match="expected a storage scope among global, shared, local, got l2"):
