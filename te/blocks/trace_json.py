@@ -29,7 +29,8 @@ VERSIONS = ("0.27", "0.14")
 SAMPLE = "SampleCategorical"
 _BY_NAME = {spelling: kind for kind in KINDS for spelling in kind.spellings.values()}
 _SIDES = ("read", "write")
-_LAYOUTS = ("transform_layout", "transform_block_layout")
+_LAYOUTS = ("transform_layout", "transform_block_layout", "reindex_cache_read", "reindex_cache_write")
+_CACHES = _LAYOUTS[2:]
 _PROBABILITIES = "probs"
 """The attribute of a knob that has the likelihoods of its candidates."""
 
@@ -133,6 +134,8 @@ def _with_layout(op: Instruction, inputs: list[Any]) -> tuple[list[Any], list[An
     layout = cast("AffineMapAttr", op.attrs.data["index_map"]).data
     if op.KIND.name == "transform_block_layout":
         return inputs, [trace_maps.text_of(layout)]
+    if op.KIND.name in _CACHES:
+        return [*inputs, trace_maps.text_of(layout)], [_attribute(op, key) for key in op.KIND.attrs[1:]]
     padding = trace_maps.padding_text(constant_in(op.attrs.data["pad_value"]), len(layout.results))
     index, side = _reindexed(op, constant_in(op.attrs.data["buffer"]))
     return [*inputs, trace_maps.text_of(layout)], [index, side, padding, 0]
@@ -224,6 +227,8 @@ def _arguments(kind: Kind, inputs: list[Any], attrs: list[Any]) -> tuple[list[An
         attrs = [[_SIDES[bool(attrs[1])], attrs[0]]]
     if kind.name == "transform_block_layout" and len(attrs) == 1:
         attrs = [AffineMapAttr(trace_maps.map_of(attrs[0]))]
+    if kind.name in _CACHES and len(inputs) == 2 and len(attrs) == 2:
+        attrs = [inputs.pop(), *attrs]
     if kind.name == "transform_layout" and len(inputs) == 2 and len(attrs) in (3, 4):
         layout, (index, side, padding) = inputs.pop(), attrs[:3]
         attrs = [[_SIDES[bool(side)], index], layout, trace_maps.number_of(padding)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -457,3 +458,15 @@ def test_copies_in_a_layout_that_cannot_be():
     with pytest.raises(ScheduleError, match="expected a storage scope among global, shared, local, got l2"):
         s.reindex_cache_write("C", 0, "l2", lambda i, j, k: (i, j))
     assert str(s.module) == before
+
+
+def test_copies_in_a_layout_are_in_traces_as_in_those_of_tvm():
+    s = tir.Schedule(product)
+    s.reindex_cache_read("C", "A", "shared", lambda i, j, k: (k, i))
+    row = next(each for each in s.trace.as_json()[0] if each[0] == "ReindexCacheRead")
+    assert row[1][0] == "b0"
+    assert '"type":"tirx.IndexMap"' in row[1][1].replace(" ", "")
+    assert row[2] == [0, "shared"]
+    made = tir.Schedule(product)
+    type(s.trace).apply_json_to_schedule(json.dumps(s.trace.as_json()), made)
+    assert str(made.module) == str(s.module)
