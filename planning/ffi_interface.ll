@@ -124,6 +124,24 @@ none:
   ret i1 false
 }
 
+define internal i1 @is_empty(ptr %shape, i32 %rank) {
+entry:
+  br label %next
+next:
+  %axis = phi i32 [ 0, %entry ], [ %after, %test ]
+  %done = icmp eq i32 %axis, %rank
+  br i1 %done, label %end, label %test
+test:
+  %extent_at = getelementptr i64, ptr %shape, i32 %axis
+  %extent = load i64, ptr %extent_at
+  %after = add i32 %axis, 1
+  %zero = icmp eq i64 %extent, 0
+  br i1 %zero, label %end, label %next
+end:
+  %found = phi i1 [ false, %next ], [ true, %test ]
+  ret i1 %found
+}
+
 define internal i64 @fitting(ptr %tensor, i32 %at, ptr %row, ptr %values) {
 entry:
   %spec = load ptr, ptr %row
@@ -173,7 +191,10 @@ lying:
   %found_at = getelementptr i64, ptr %strides, i32 %here
   %found = load i64, ptr %found_at
   %close = icmp eq i64 %found, %step
-  br i1 %close, label %again, label %apart
+  br i1 %close, label %again, label %strided
+strided:
+  %none = call i1 @is_empty(ptr %shape, i32 %rank)
+  br i1 %none, label %again, label %apart
 apart:
   !ValueError "argument %d ('%s'): expected C order with stride %lld in dimension %d, got %lld" i32 %at, ptr %name, i64 %step, i32 %here, i64 %found
   ret i64 -1

@@ -205,6 +205,34 @@ def test_sizes_are_read_off_the_shapes(tmp_path: Path):
         assert f"argument {text}" in str(caught.value)
 
 
+def test_views_of_memory(tmp_path: Path):
+    """No elements, and elements that begin anywhere, have the strides that numpy gives them; read-only ones stay so."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
+    graph (float[n, 3] x) => (float[n, 3] y) { y = Relu (x) }""")
+    whence.compile(model, tier="symbolic", threads=1).export_library(tmp_path / "net.so")
+    function = loaded(tmp_path / "net.so")
+    nothing = np.zeros((0, 3), np.float32)
+    for x in (nothing, nothing.T.copy().T, np.zeros((4, 3), np.float32)[4:]):
+        function(x, np.zeros_like(x))
+    with pytest.raises(ValueError, match=r"argument 1 \('y'\): expected dimension 0 of 0, got 1"):
+        function(nothing, np.zeros((1, 3), np.float32))
+    memory = np.arange(40, dtype=np.float32) - 20
+    for first in range(4):
+        x, y = memory[first:][:30].reshape(10, 3), np.zeros((10, 3), np.float32)
+        function(tvm_ffi.from_dlpack(x), y)
+        np.testing.assert_array_equal(y, np.maximum(x, 0))
+    for view in (memory[:36].reshape(12, 3)[::-1], memory[:36].reshape(6, 6)[:, ::2], memory[:36].reshape(3, 12).T):
+        for pair in ((view, np.zeros(view.shape, np.float32)), (np.zeros(view.shape, np.float32), view)):
+            with pytest.raises(ValueError, match="expected C order with stride"):
+                function(*pair)
+    fixed = np.zeros((2, 3), np.float32)
+    fixed.flags.writeable = False
+    with pytest.raises(BufferError, match="readonly"):
+        function(np.ones((2, 3), np.float32), fixed)
+    assert not fixed.any()
+    np.testing.assert_array_equal(memory, np.arange(40) - 20)
+
+
 RELU = """<ir_version: 8, opset_import: ["": 18]>
 graph (float[n] x) => (float[n] y) {
     y = Relu (x)
