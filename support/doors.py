@@ -138,7 +138,8 @@ def _name_layer(error: WhenceError) -> None:
     """Have an error name the layer that it is about: te and schedules do not know of layers."""
     text = str(error)
     if "(layer" not in text and (layer := _culprits(error)[1]) and layer not in text:
-        error.args = (f"{text} ({layer})",)
+        first, newline, rest = text.partition("\n")
+        error.args = (f"{first} ({layer}){newline}{rest}",)
 
 
 def note_theirs(error: BaseException) -> None:

@@ -15,10 +15,11 @@ from ...dialects.tir import SCHEDULED, BlockOp, ForOp, PrimFuncOp, prim_funcs
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
 from ...support.rooms import name_in
+from ..schedule.choices import Choice
 from . import lookups, sampling
 from .record import BlockRecord, Unrecorded, attribute_of, replay
 from .remedies import Call, add_remedy
-from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, name_of
+from .state import BlockRV, Handle, LoopRV, State, function_of, integer, loops_of, name_of
 from .trace import Trace, python_of
 
 BlockLike: TypeAlias = BlockRV | str
@@ -59,7 +60,13 @@ class Scheduling:
         return [op for op in self.record.instructions if not op.KIND.pure]
 
     def snapshot(self, count: int | None = None) -> Self:
-        """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it."""
+        """Return the schedule after its first `count` primitives, 0 for none of them; a copy without it.
+
+        Raises ScheduleError for more primitives than there are.
+        """
+        most = len(self.primitives)
+        if count is not None and not 0 <= integer("snapshot", "count", count) <= most:
+            raise ScheduleError(f"snapshot: expected a count from 0 to {most}, got {count}")
         return self._replayed(self.sequence, count)
 
     def copy(self) -> Self:
@@ -100,7 +107,7 @@ class Scheduling:
 
     def seed(self, seed: int | None = None) -> None:
         """Begin the samples anew; without a seed in a way of its own each time."""
-        self.draws = Random(None if seed == -1 else seed)
+        self.draws = Random(None if seed in (None, -1) else integer("seed", "seed", seed))
 
     def sample_categorical(self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None) -> int:
         """A knob that is decided by chance, or is `candidates[decision]`.
@@ -180,6 +187,9 @@ class Scheduling:
     ) -> list[Any]:
         """Carry out a primitive, or none of it, and record it; returns handles of what it gives."""
         location = at.location if at is not None else self.sequence.location
+        # What cannot be recorded is refused before anything changes.
+        items = [each if isinstance(each, Handle | Choice) else attribute_of(each, name) for each in inputs]
+        constants = {key: attribute_of(value, name) for key, value in attrs.items()}
         func = function_of(at) if at is not None else None
         try:
             with self.state.attempt():
@@ -190,7 +200,7 @@ class Scheduling:
             if self.explains:
                 add_remedy(error, self.state.copy(), name, inputs, attrs, self._try)
             raise
-        handles = self._note(name, inputs, attrs, found, location)
+        handles = self._note(name, items, constants, found, location)
         self.state.inherit(handles)
         return handles
 

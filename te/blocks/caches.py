@@ -29,7 +29,7 @@ def buffer_at(primitive: str, block: BlockOp, index: object, *, writes: bool) ->
     names = [name_of_buffer(buffer) for buffer in buffers]
     if isinstance(index, str) and names.count(index) == 1:
         return _of_kernel(primitive, block, buffers[names.index(index)])
-    if isinstance(index, int) and 0 <= index < len(buffers):
+    if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < len(buffers):
         return _of_kernel(primitive, block, buffers[index])
     listed = ", ".join(f"{number} {name}" for number, name in enumerate(names)) or "none"
     refuse(primitive, f"expected a buffer that the block {what} ({listed}), got {index!r}", block)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr,
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.affine import bounds, substitute
+from ...dialects.affine import bounds, spell, substitute
 from ...dialects.element_types import is_integer
 from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import affine_map, known
@@ -21,10 +21,11 @@ from ...passes.tir.analysis.meetings import Witness
 from ...passes.tir.rewriting.ops import drop
 from ...provenance.builder import LocatedBuilder
 from ...provenance.walk import walk
-from ...support.errors import ScheduleError
+from ...support.errors import ScheduleError, WhenceError
 from ..language.affine_forms import affine_expr, layout_map
 from ..language.expr import Axis
 from ..language.layouts import inverse_layout
+from ..schedule.python_text import index_names
 from .accesses import name_of_buffer
 from .bindings import Place
 from .bodies import (
@@ -61,6 +62,8 @@ def layout_of(primitive: str, index_map: object, names: Sequence[str]) -> Affine
             layout, separators = layout_map(cast("Any", index_map), names)
         except (TypeError, ValueError) as error:
             raise ScheduleError(f"{primitive}: expected a function of {len(names)} indices, got {error}") from error
+        except WhenceError as error:
+            raise ScheduleError(f"{primitive}: {str(error).removeprefix('te: ')}") from error
         if separators:
             raise ScheduleError(f"{primitive}: expected indices, got axis separators")
     if layout.data.num_dims != len(names):
@@ -79,10 +82,11 @@ def extents_of(primitive: str, layout: AffineMap, shape: Sequence[int], op: Oper
     """The shape behind a layout. Raises ScheduleError for a layout of negative indices."""
     ranges = [(0, extent - 1) for extent in shape]
     extents: list[int] = []
+    names = index_names(len(shape))
     for expr in layout.results:
         low, high = bounds(expr, ranges)
         if not isinstance(low, int) or not isinstance(high, int) or low < 0:
-            refuse(primitive, f"expected indices of 0 and more, got {low} to {high} of {expr}", op)
+            refuse(primitive, f"expected indices of 0 and more, got {low} to {high} of {spell(expr, names)}", op)
         extents.append(high + 1)
     return extents
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
 
@@ -15,10 +15,22 @@ from ...dialects.sizes.kernel import affine_map, lifted
 from ...dialects.tir import BlockOp, ForOp, IfOp
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse as fused_location
+from ...support.errors import ScheduleError
+from ..schedule.choices import plain
 from .bindings import Place, drop_true_guards, maps_of, replace_value, set_maps
 from .legality import check_parallel, check_reorder
 from .private import check_at_once
-from .state import State, between, blocks_in, chain, name_of, only_child, refuse, steps_in
+from .state import State, between, blocks_in, chain, integer, name_of, only_child, refuse, steps_in
+
+
+def numbers_of(primitive: str, factors: Iterable[int | None]) -> list[int | None]:
+    """Factors that a user passes, without the knobs that they follow from. Raises ScheduleError for other than ints."""
+    if isinstance(factors, str):
+        raise ScheduleError(f"{primitive}: expected a list of factors, got {factors!r}")
+    return [
+        None if factor is None else plain(integer(primitive, f"factor {number}", factor))
+        for number, factor in enumerate(factors)
+    ]
 
 
 def ceiling(size: Size, factor: int) -> Size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -31,8 +32,8 @@ from ..schedule.issued import issued
 from .state import Handle
 
 
-def attribute_of(value: object) -> Attribute:
-    """A constant of Python as an attribute."""
+def attribute_of(value: object, primitive: str = "schedule") -> Attribute:
+    """A constant of Python as an attribute. Raises ScheduleError for what has none, and integers beyond 64 bits."""
     match value:
         case Attribute():
             return value
@@ -40,21 +41,26 @@ def attribute_of(value: object) -> Attribute:
             return NoneAttr()
         case bool():
             return IntegerAttr(int(value), i1)
-        case int():
-            return IntegerAttr(value, i64)
-        case float():
-            return FloatAttr(value, f64)
+        case Integral():
+            number = plain(cast("int", value))
+            if not -(1 << 63) <= number < 1 << 63:
+                raise ScheduleError(f"{primitive}: expected integers of 64 bits, got {number}")
+            return IntegerAttr(number, i64)
+        case Real():
+            return FloatAttr(float(value), f64)
         case str():
+            if value != value.encode(errors="replace").decode():
+                raise ScheduleError(f"{primitive}: expected a text of whole letters, got {value!r}")
             return StringAttr(value)
         case list() | tuple():
-            return ArrayAttr([attribute_of(each) for each in cast("Sequence[object]", value)])
+            return ArrayAttr([attribute_of(each, primitive) for each in cast("Sequence[object]", value)])
         case dict():
             entries = cast("dict[object, object]", value)
             if all(isinstance(key, str) for key in entries):
-                return DictionaryAttr({str(key): attribute_of(each) for key, each in entries.items()})
-            raise ScheduleError(f"schedule: expected strings as keys of a dictionary, got {value!r}")
+                return DictionaryAttr({str(key): attribute_of(each, primitive) for key, each in entries.items()})
+            raise ScheduleError(f"{primitive}: expected strings as keys of a dictionary, got {value!r}")
         case _:
-            raise ScheduleError(f"schedule: expected numbers, strings, lists and dictionaries, got {value!r}")
+            raise ScheduleError(f"{primitive}: expected numbers, strings, lists and dictionaries, got {value!r}")
 
 
 def constant_in(attribute: Attribute) -> Any:

@@ -12,7 +12,8 @@ from ...dialects.tir import BlockOp, ForOp
 from ...provenance.walk import walk
 from ...support.errors import WhenceError
 from ..schedule.python_text import literal
-from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, only_child
+from .caches import SCOPES
+from .state import BlockRV, Handle, LoopRV, State, function_of, loops_of, nearest, only_child
 
 MOST = 24
 """Calls that are tried for one refusal."""
@@ -135,7 +136,9 @@ def _places(refused: Refused) -> Iterator[Call]:
 def _caches(refused: Refused) -> Iterator[Call]:
     block = refused.inputs[0]
     scope = refused.attrs.get("storage_scope")
-    scopes = [scope, "global"]
+    scopes = list(dict.fromkeys([scope, *nearest(str(scope), SCOPES), "global"]))
+    if refused.name == "set_scope" and scope in SCOPES:
+        yield Call("cache_write", (block, refused.attrs["buffer_index"], scope))
     for number in range(3):
         yield from (Call(refused.name, (block, number, each)) for each in scopes)
     for other in ("cache_write", "cache_read"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from random import Random
 
 from ...dialects.schedule import KnobOp, SequenceOp
 from ...dialects.tir import ForOp
 from ...support.errors import ScheduleError
-from .state import refuse
+from .state import integer, refuse
 
 _TRIES = 64
 """Draws of factors until the last is small enough; then it is made so."""
@@ -20,9 +20,9 @@ def likely(candidates: Sequence[int], probs: Sequence[float], decision: int | No
     numbers, weights = list(map(int, candidates)), list(map(float, probs))
     if not numbers or len(set(numbers)) != len(numbers):
         raise ScheduleError(f"sample_categorical: expected different candidates, got {numbers}")
-    if len(weights) != len(numbers) or min(weights) < 0 or not sum(weights):
+    if len(weights) != len(numbers) or min(weights) < 0 or not 0 < sum(weights) < inf:
         raise ScheduleError(f"sample_categorical: expected a likelihood for each of {numbers}, got {weights}")
-    if decision is not None and not 0 <= decision < len(numbers):
+    if decision is not None and not 0 <= integer("sample_categorical", "decision", decision) < len(numbers):
         raise ScheduleError(f"sample_categorical: expected a decision from 0 below {len(numbers)}, got {decision}")
     return numbers, weights
 
@@ -41,7 +41,8 @@ def perfect_tile(draws: Random, loop: ForOp, count: int, most: int, decision: Se
     if count < 1 or (most < 1 and most != -1):
         refuse("sample_perfect_tile", f"expected a count and a limit of at least 1, got {count} and {most}", loop)
     if decision is not None:
-        return _repaired(extent, list(map(int, decision)), count, loop)
+        numbers = [integer("sample_perfect_tile", "decision", number) for number in decision]
+        return _repaired(extent, numbers, count, loop)
     for _ in range(_TRIES):
         factors = _drawn(draws, extent, count)
         if most == -1 or factors[-1] <= most:

@@ -19,7 +19,6 @@ from xdsl.ir import Operation
 from ...dialects.tir import BlockOp, PrimFuncOp
 from ...support.doors import doors
 from ...support.errors import ScheduleError
-from ..schedule.choices import Choice, plain
 from . import caches, inline, loops, parts, placement, reductions
 from .base import BlockLike, Factor
 from .record import attribute_of
@@ -46,7 +45,7 @@ class BlockSchedule(Structures):
         if disable_predication:
             raise ScheduleError("split: expected a condition on what exceeds the extent, got disable_predication")
         op = self.state.loop("split", loop)
-        numbers = [None if factor is None else plain(factor) for factor in factors]
+        numbers = loops.numbers_of("split", factors)
         attrs = {"preserve_unit_iters": preserve_unit_iters}
         inputs = [loop, *factors]
         return self._apply(
@@ -76,7 +75,7 @@ class BlockSchedule(Structures):
         Raises ScheduleError for factors of no sum below the extent.
         """
         op = self.state.loop("loop_partition", loop)
-        numbers = [None if factor is None else plain(factor) for factor in factors]
+        numbers = loops.numbers_of("loop_partition", factors)
         attrs = {"preserve_unit_iters": preserve_unit_iters}
         inputs = [loop, *factors]
         return self._apply("loop_partition", inputs, attrs, lambda: parts.loop_partition(self.state, op, numbers), op)
@@ -135,7 +134,9 @@ class BlockSchedule(Structures):
     def annotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: Any) -> None:
         """Give a block or loop a note: a number, a text, or a list of them."""
         handle, op = self._target("annotate", block_or_loop)
-        value = attribute_of(plain(ann_val) if isinstance(ann_val, Choice) else ann_val)
+        if not isinstance(ann_key, str):
+            raise ScheduleError(f"annotate: expected a text as ann_key, got {ann_key!r}")
+        value = attribute_of(ann_val, "annotate")
 
         def run() -> list[Operation]:
             loops.annotate(op, ann_key, value)
@@ -231,6 +232,8 @@ class BlockSchedule(Structures):
         """
         handle = self._name(block)
         op = self.state.block("cache_read", handle)
+        if isinstance(consumer_blocks, str | BlockRV):
+            raise ScheduleError(f"cache_read: expected a list of blocks as consumer_blocks, got {consumer_blocks!r}")
         handles = [self._name(each) for each in consumer_blocks or ()]
         consumers = [self.state.block("cache_read", each) for each in handles]
         index = caches.numbered(op, read_buffer_index, writes=False)

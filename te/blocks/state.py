@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import pairwise
+from numbers import Integral
 from typing import NoReturn, TypeVar
 
 from xdsl.dialects.arith import ConstantOp
@@ -53,6 +54,19 @@ def name_of(op: Operation) -> str:
     if isinstance(op, PrimFuncOp):
         return ROOT
     return (op.var.name_hint or "a loop") if isinstance(op, ForOp) else op.name
+
+
+def integer(primitive: str, what: str, value: object) -> int:
+    """An int, also of numpy, that a user passes. Raises ScheduleError for bools, floats and texts."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ScheduleError(f"{primitive}: expected an int as {what}, got {value!r}")
+    return value if isinstance(value, int) else int(value)
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The one of some names that is most like another, whatever the case; none if that is like none."""
+    by = {each.casefold(): each for each in names}
+    return [by[each] for each in get_close_matches(name.casefold(), by, 1, 0.4)]
 
 
 class Handle:
@@ -173,7 +187,7 @@ class State:
             labels = list(dict.fromkeys(op.label.data for op in blocks))
             count = f"{len(found)} blocks of it" if found else f"none; there are {', '.join(labels) or 'none'}"
             if labels and not found:
-                count += f'\n  would work: s.get_sblock("{(get_close_matches(name, labels, 1, 0) or labels)[0]}")'
+                count += f'\n  would work: s.get_sblock("{(nearest(name, labels) or labels)[0]}")'
             raise ScheduleError(f"{primitive}: expected one block of name '{name}', got {count}")
         return found[0]
 

@@ -15,7 +15,7 @@ from .blockize import blockize
 from .padding import decompose_padding, pad_einsum
 from .reindex import reindex
 from .rfactor import rfactor
-from .state import BlockRV, LoopRV, refuse
+from .state import BlockRV, LoopRV, integer, refuse
 from .tensorize import tensorize
 
 
@@ -104,7 +104,7 @@ class Structures(Scheduling):
         for places of none without `pad_value`.
         """
         del assume_injective_transform
-        if pad_value is not None and not isinstance(pad_value, int | float):
+        if pad_value is not None and (isinstance(pad_value, bool) or not isinstance(pad_value, int | float)):
             raise ScheduleError(f"transform_layout: expected a number as pad_value, got {pad_value!r}")
         handle = self._name(block)
         op = self.state.block("transform_layout", handle)
@@ -163,7 +163,7 @@ class Structures(Scheduling):
         alone, and for a reduction that does not start with the neutral value.
         """
         op = self.state.loop("rfactor", loop)
-        attrs = {"factor_axis": factor_axis}
+        attrs = {"factor_axis": integer("rfactor", "factor_axis", factor_axis)}
         return self._apply("rfactor", [loop], attrs, lambda: [rfactor(self.state, op, factor_axis)], op)[0]
 
     def pad_einsum(self, block: BlockLike, padding: Sequence[int]) -> None:
@@ -172,12 +172,13 @@ class Structures(Scheduling):
         padding: for each variable the number of which its extent becomes a multiple. Raises ScheduleError for another
         count of them, and for a block that is no sum of products at plain indices.
         """
+        steps = [integer("pad_einsum", f"padding {number}", step) for number, step in enumerate(padding)]
 
         def run(op: BlockOp) -> list[Operation]:
-            pad_einsum(self.state, op, padding)
+            pad_einsum(self.state, op, steps)
             return []
 
-        self._on_block("pad_einsum", block, {"padding": list(padding)}, run)
+        self._on_block("pad_einsum", block, {"padding": steps}, run)
 
     def decompose_padding(self, block: BlockLike, loop: LoopRV) -> BlockRV:
         """`Z[v] = X[v - 2] or 0` -> `Z = 0; Z[v + 2] = X[v]`, the first of it in front of a loop; returns its block.

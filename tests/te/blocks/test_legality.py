@@ -296,6 +296,17 @@ BODIES: dict[str, tuple[str, str]] = {
                 Z[v] = Z[v] + X[v, r]
         """,
     ),
+    "ONE_TERM": (
+        "X[4,1], Z[4]",
+        """
+        for i, k in T.grid(4, 1):
+            with T.block("Z"):
+                v, r = T.axis.remap("SR", [i, k])
+                with T.init():
+                    Z[v] = T.float32(0)
+                Z[v] = Z[v] + X[v, r]
+        """,
+    ),
     # The sum begins with its last term, and loses those before.
     "BACK": (
         "X[4,6], Z[4]",
@@ -939,6 +950,11 @@ KEPT: list[tuple[str, str, Callable[[BlockSchedule], object]]] = [
         "a start before passes of none",
         "SUM",
         lambda s: s.decompose_reduction("Z", s.split(loop(s, "Z", 1), [12, 2])[0]),
+    ),
+    (
+        "a start before a loop of one term in parts",
+        "ONE_TERM",
+        lambda s: (s.split(loop(s, "Z", 1), [None, 5]), s.decompose_reduction("Z", loop(s, "Z", 0))),
     ),
     ("partial sums of uneven parts", "SUM", lambda s: in_part(s, lambda: s.rfactor(loop(s, "Z", 2), 0))),
     ("partial sums by an axis from behind", "SUM", lambda s: s.rfactor(loop(s, "Z", 1), -1)),
