@@ -12,7 +12,7 @@ records nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import Operation
 
@@ -134,7 +134,7 @@ class BlockSchedule(Structures):
     def annotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: Any) -> None:
         """Give a block or loop a note: a number, a text, or a list of them."""
         handle, op = self._target("annotate", block_or_loop)
-        if not isinstance(ann_key, str):
+        if not isinstance(cast("object", ann_key), str):
             raise ScheduleError(f"annotate: expected a text as ann_key, got {ann_key!r}")
         value = attribute_of(ann_val, "annotate")
 

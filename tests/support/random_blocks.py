@@ -249,8 +249,11 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
 
 
 def _run(module: ModuleOp, arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Results of arrays, after those of others: what a buffer has from before is not what is to be in it."""
     (func,) = prim_funcs(module)
-    results = build_prim_func(func, threads=2)(*arrays)
+    function = build_prim_func(func, threads=2)
+    function(*(np.ones_like(array) * 3 - array for array in arrays))
+    results = function(*arrays)
     return [np.asarray(result) for result in (results if isinstance(results, tuple | list) else (results,))]
 
 

@@ -251,7 +251,7 @@ WRONG: list[tuple[Any, str]] = [
     ([[["Parallel", [], [], []]], []], "trace: Parallel: expected arguments that fit"),
     ([[["SampleCategorical", [], [], ["v0"]]], [[0, 1]]], "trace: SampleCategorical: expected arguments that fit"),
     ([[["SampleCategorical", [], [[1, 1], [1, 1]], ["v0"]]], [[0, 1]]], "expected different candidates"),
-    ([[["SampleCategorical", [], [[1, 2], [1, 1]], ["v0"]]], [[0, "a"]]], "expected arguments that fit"),
+    ([[["SampleCategorical", [], [[1, 2], [1, 1]], ["v0"]]], [[0, "a"]]], "expected an int as decision, got 'a'"),
     ([[], [["a", 1]]], "trace: expected a number, got 'a'"),
 ]
 
