@@ -186,7 +186,6 @@ class Scheduling:
         at: Operation | None = None,
     ) -> list[Any]:
         """Carry out a primitive, or none of it, and record it; returns handles of what it gives."""
-        location = at.location if at is not None else self.sequence.location
         # What cannot be recorded is refused before anything changes.
         items = [each if isinstance(each, Handle | Choice) else attribute_of(each, name) for each in inputs]
         constants = {key: attribute_of(value, name) for key, value in attrs.items()}
@@ -200,7 +199,7 @@ class Scheduling:
             if self.explains:
                 add_remedy(error, self.state.copy(), name, inputs, attrs, self._try)
             raise
-        handles = self._note(name, items, constants, found, location)
+        handles = self._note(name, items, constants, found, (at or self.sequence).location)
         self.state.inherit(handles)
         return handles
 

@@ -143,6 +143,12 @@ REFUSED: list[tuple[str, str, Callable[[BlockSchedule], object], str]] = [
         lambda s: s.transform_block_layout("Z", lambda v, r: (v * 12 + r,)),  # type: ignore[no-any-return]
         "variables of one kind",
     ),
+    (
+        "a layout of no loop",
+        "TURNS",
+        lambda s: s.transform_block_layout("zero", lambda: []),  # type: ignore[no-any-return]
+        "loops that hold the block alone, got none",
+    ),
     ("a factor without padding", "PRODUCT", lambda s: s.pad_einsum("Z", [1, 4]), "expected r in all factors"),
     ("padding of terms", "TERMS", lambda s: s.pad_einsum("Z", [3, 1]), r"a sum of products, got arith\.addf"),
     ("partial sums of both", "SUM", lambda s: s.rfactor(split_mixed(s)[1], 0), "got i_k.0_fused for both"),
