@@ -30,6 +30,6 @@ ROWS_APART = "rows_apart"
 """The tag of hybrid scripts whose outermost loop may run in parallel."""
 
 STARTS = "te.starts_are_identity"
-"""Marks a custom reduction whose identity is the values that it starts from, and not its constants."""
+"""Marks a reduction that starts from values which are its identity: a custom one, in place of its constants."""
 PREDICATED = "te.predicated"
 """A flag of a compute: its terms select by a condition, and where that does not hold nothing is combined."""

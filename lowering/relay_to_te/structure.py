@@ -24,7 +24,7 @@ from ...dialects.affine import linear
 from ...dialects.affine import substitute as with_dims
 from ...dialects.sizes import same, same_shape
 from ...dialects.sizes.kernel import known
-from ...dialects.te import ComputeOp, ReadOp
+from ...dialects.te import STARTS, ComputeOp, ReadOp
 from ...te.schedule.counts import operations_at_point
 from ...te.schedule.schedule import Schedule
 from .stages import NORMALIZED
@@ -106,7 +106,11 @@ def structural_tag(compute: ComputeOp) -> str:
     """Return the kind of a compute as a tag, "" where nothing is sure."""
     if compute.reducer is None:
         return NORMALIZED if _is_normalized(compute) else ""
-    if compute.combiner is not None or compute.inits or len(compute.outputs) != 1:
+    if (
+        compute.combiner is not None
+        or (compute.inits and STARTS not in compute.attributes)
+        or len(compute.outputs) != 1
+    ):
         return ""
     operands, rank = operands_of(compute), compute.rank
     several = {axis for axis, extent in enumerate((*compute.shape, *compute.reduce_shape)) if not same(extent, 1)}

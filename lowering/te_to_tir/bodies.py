@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.arith import MulfOp, SelectOp
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, LocationAttr, TensorType, UnitAttr
 from xdsl.dialects.math import FmaOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
@@ -20,7 +20,7 @@ from ...dialects.sizes import Size
 from ...dialects.sizes.kernel import affine_map, at_least, lifted
 from ...dialects.sizes.types import extents_of
 from ...provenance.builder import LocatedBuilder
-from ...provenance.span import is_known
+from ...provenance.span import fuse, is_known
 from ...te.schedule.itervar import IterVar
 from ...te.schedule.relations import Interval
 from ...te.schedule.stage_state import StageState
@@ -35,6 +35,18 @@ def room(index: AffineExpr, extent: Size) -> AffineExpr:
 
 def _zero(type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[Any]:
     return FloatAttr(0.0, type_) if isinstance(type_, AnyFloat) else IntegerAttr(0, cast(Any, type_))
+
+
+def start_location(compute: te.ComputeOp) -> LocationAttr:
+    """Return where it is said what a reduction starts from: its own location where its reducer says it."""
+    location = fuse([op.location for value in compute.inits if not isinstance(op := value.owner, Block)])
+    return location if is_known(location) else compute.location
+
+
+def combine_location(compute: te.ComputeOp) -> LocationAttr:
+    """Return where a reduction's terms are combined: what yields them is located there."""
+    end = compute.block.last_op
+    return end.location if end is not None and is_known(end.location) else compute.location
 
 
 class BodyLowering:
@@ -129,7 +141,7 @@ class BodyLowering:
         is_sum = compute.reducer.data == "sum" and not self.blocks
         if is_sum and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
             a, b = product.operands
-            location = product.location
+            location = fuse([product.location, self.builder.location])
             product.detach()
             product.erase()
             op = FmaOp(a, b, old)

@@ -23,6 +23,7 @@ from ...te.schedule.itervar import IterVar, Split, ThreadAxis
 from ...te.schedule.relations import Interval, axis_values, loop_extents, mixed_axes
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage_state import StageState
+from .bodies import start_location
 from .padding import SKIP, inside
 from .skipping import SKIP_MASKED, SKIP_ZEROS, SkipLowering, chosen
 from .storage import Stored, layout_of
@@ -173,7 +174,7 @@ class NestLowering(SkipLowering):
                 loop = tir.ForOp.make(extent, self._kind(stage, axis, extent), axis.name)
                 if attach:
                     loop.attributes.update({hint: value for hint, value in axis.hints.items() if hint not in _SKIPS})
-                with self.builder.located(self._location(stage, axis) if attach else stage.compute.location):
+                with self.builder.located(self._location(stage, axis) if attach else start_location(stage.compute)):
                     self.builder.add(loop)
                 self.builder.block = loop.block
                 bound[axis] = AffineDimExpr(len(self.vars))

@@ -17,7 +17,7 @@ from ...te.language.affine_forms import bounds_of
 from ...te.schedule.itervar import IterVar, Split
 from ...te.schedule.relations import Interval, axis_values, mixed_axes
 from ...te.schedule.stage_state import StageState
-from .bodies import room
+from .bodies import combine_location, room, start_location
 from .buffers import BufferLowering
 
 Part: TypeAlias = Literal["all", "init", "update"]
@@ -49,7 +49,7 @@ class StoreLowering(BufferLowering):
         stage = nest.stage
         compute = stage.compute
         block = self.builder.block
-        with self.builder.located(compute.location):
+        with self.builder.located(start_location(compute) if init else compute.location):
             leaves = dict(bound)
             if init:
                 leaves.update((axis, ZERO) for axis in stage.leaf if axis not in bound)
@@ -75,8 +75,9 @@ class StoreLowering(BufferLowering):
             values = self.starts(compute, points)
         else:
             loads = [tir.LoadOp.make(store.buffer, *target) for store, target in zip(stores, targets, strict=True)]
-            olds = [self.builder.add(load).result for load in loads]
-            values = self.combined(compute, points, olds)
+            with self.builder.located(combine_location(compute)):
+                olds = [self.builder.add(load).result for load in loads]
+                values = self.combined(compute, points, olds)
         for value, store, target in zip(values, stores, targets, strict=True):
             self.builder.add(tir.StoreOp.make(value, store.buffer, *target))
 

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FunctionType, StringAttr, VectorType
+from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
@@ -166,8 +166,12 @@ class _Raising:
             self.states[store.buffer] = self._stage(nest, data, [], None, (store.value,))
             return
         reducer, factors = self._combined(nest, own)
-        total = self._stage(nest, data, terms, reducer, factors)
-        self.states[store.buffer] = self._after(nest, reducer, total)
+        before = self.states.get(store.buffer)
+        if before is None:
+            raise NotRaised(store, "a reduction without a start")
+        start = _start(before, reducer)
+        total = self._stage(nest, data, terms, reducer, factors, start)
+        self.states[store.buffer] = total if start is not None else self._after(nest, before, total)
 
     def _combined(self, nest: Nest, own: Sequence[LoadOp]) -> tuple[str, Sequence[SSAValue]]:
         """The reducer of a nest that writes elements several times, and the factors of the term."""
@@ -186,14 +190,9 @@ class _Raising:
             raise NotRaised(store, reason)
         return _REDUCERS[type(op)], factors
 
-    def _after(self, nest: Nest, reducer: str, total: SSAValue) -> SSAValue:
-        """Combine the elements of before with a reduction's terms, unless it starts from them anyway."""
+    def _after(self, nest: Nest, before: SSAValue, total: SSAValue) -> SSAValue:
+        """Combine the elements of before with a reduction's terms."""
         store = nest.store
-        before = self.states.get(store.buffer)
-        if before is None:
-            raise NotRaised(store, "a reduction without a start")
-        if _is_start(before, reducer):
-            return total
         shape = buffer_of(store.buffer).get_shape()
         op = te.ComputeOp.make(nest.label, shape, buffer_of(store.buffer).element_type)
         axes = list(op.block.args)
@@ -216,8 +215,12 @@ class _Raising:
         terms: Sequence[SSAValue],
         reducer: str | None,
         factors: Sequence[SSAValue],
+        start: arith.ConstantOp | None = None,
     ) -> SSAValue:
-        """Add the compute of the product of a nest's values, one or two, and return its result."""
+        """Add the compute of the product of a nest's values, one or two, and return its result.
+
+        start: the op of the number that a reduction starts from, which says no more than its reducer, but where.
+        """
         type_ = buffer_of(nest.store.buffer)
         point = plain_point(nest.store.map.data.results, nest.store.indices)
         names = [
@@ -246,9 +249,14 @@ class _Raising:
             raise NotRaised(nest.store, "a value that no op computes")
         elements = [values[factor] for factor in factors]
         assert isinstance(nest.store.value.owner, Operation)
-        with builder.located(nest.store.value.owner.location):
+        combine = nest.store.value.owner.location
+        with builder.located(combine):
             element = builder.add(arith.MulfOp(elements[0], elements[1])).result if len(elements) > 1 else elements[0]
-        builder.add(te.YieldOp(element))
+        starts = [builder.add(start.clone()).result] if start is not None else []
+        if start is not None:
+            op.attributes[te.STARTS] = UnitAttr()
+        with builder.located(combine if reducer is not None else nest.store.location):
+            builder.add(te.YieldOp(element, *starts))
         return self._added(op, nest)
 
     def _element(
@@ -323,15 +331,15 @@ def _moved(
     return AffineMap(len(unique), map_.num_symbols, results), [values[index] for index in unique]
 
 
-def _is_start(tensor: SSAValue, reducer: str) -> bool:
-    """Return whether a tensor is the number that a reducer starts from everywhere."""
+def _start(tensor: SSAValue, reducer: str) -> arith.ConstantOp | None:
+    """Return the number that a tensor is everywhere, if a reducer starts from that anyway."""
     op = tensor.owner
     if not isinstance(op, te.ComputeOp) or op.reducer is not None:
-        return False
+        return None
     number = op.yielded.owner
     if not isinstance(number, arith.ConstantOp):
-        return False
-    return number.value == identity_attribute(reducer, op.result.type.element_type)
+        return None
+    return number if number.value == identity_attribute(reducer, op.result.type.element_type) else None
 
 
 def _is_end_of_buffer(op: LoadOp, nest: Nest) -> bool:

@@ -239,6 +239,8 @@ class _FunctionEmitter:
             stage.detach()
             if isinstance(stage, te.ReturnOp):
                 self.values.update(zip(op.outputs, (values.get(v, v) for v in stage.operands), strict=True))
+                # What returns a tensor reads it as a whole, so that no other stage could take it along.
+                stage.erase()
                 continue
             if isinstance(stage, te.ComputeOp | te.HybridOp):
                 stage.label = StringAttr(self._label(stage.label.data, self.labels))

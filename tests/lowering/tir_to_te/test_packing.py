@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_a_convolution_in_a_graph_is_packed_and_what_reads_it_ends_it() -> None:
     assert len(exe.artifact.kernels) == 1
     loops = exe.get_source(0, "tir")
     assert "c_NCHWc" in loops
-    assert " %c = tir.alloc" not in loops
+    assert not re.search(r"%c(_\d+)? = tir.alloc", loops)
     rng = np.random.default_rng(0)
     data, numbers = (rng.standard_normal(s).astype(np.float32) for s in ((1, 16, 10, 12), (32, 16, 3, 3)))
     want = np.maximum(expected(data, numbers, "okpq", 3, 1), 0)
