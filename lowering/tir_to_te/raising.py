@@ -22,7 +22,9 @@ from ...dialects import te
 from ...dialects.affine import linear
 from ...dialects.element_types import is_unsigned, stored_type
 from ...dialects.sizes import Size, same
-from ...dialects.tir import AllocOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
+from ...dialects.tir import AllocOp, DeclBufferOp, IndexOp, LoadOp, PrimFuncOp, buffer_of
+from ...dialects.tir.index_maps import Touch
+from ...passes.tir.lower_match_buffer import run as resolve_views
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ..te_to_tir.reducers import identity_attribute
@@ -51,6 +53,10 @@ def raised(func: PrimFuncOp) -> te.FuncOp:
 
     Raises NotRaised where none of its loops are surely that, or some say themselves how they run.
     """
+    views = [op for op in func.walk() if isinstance(op, DeclBufferOp)]
+    if views and all(isinstance(use.operation, Touch | DeclBufferOp) for view in views for use in view.result.uses):
+        func = func.clone()
+        resolve_views(func)
     statements = statements_of(func)
     kept = frozenset[int]()
     while True:

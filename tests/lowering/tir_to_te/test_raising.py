@@ -19,6 +19,7 @@ from whence.kernels.building import build_prim_func, create_prim_func, parsed_pr
 from whence.kernels.functions import Function
 from whence.lowering.tir_to_te.nests import NotRaised
 from whence.lowering.tir_to_te.raising import raised
+from whence.script import from_source
 
 Array = NDArray[Any]
 BUFFER = "!tir.buffer<8x8xf32>"
@@ -330,3 +331,67 @@ def test_products_of_bytes_are_raised() -> None:
     a, b = (np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8) for shape in ((16, 32), (24, 32)))
     assert np.array_equal(whence.build(text)(a, b), a.astype(np.int32) @ b.T.astype(np.int32))
     assert '"dense"' in str(scheduled(parsed_prim_func(text)).attributes["raised"])
+
+
+VIEWS = {
+    "flat": """
+    flat = T.decl_buffer((384,), "float32", data=a.data)
+    for i, j in T.grid(16, 32):
+        c[i, j] = T.float32(0)
+        for k in range(24):
+            c[i, j] = c[i, j] + flat[i * 24 + k] * b[k, j]
+""",
+    "row of a block": """
+    for i, j, k in T.grid(16, 32, 24):
+        with T.block("product"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            row = T.match_buffer(a[vi, 0:24], (24,), offset_factor=1)
+            with T.init():
+                c[vi, vj] = T.float32(0)
+            c[vi, vj] = c[vi, vj] + row[vk] * b[vk, vj]
+""",
+    "written": """
+    for i, j, k in T.grid(16, 32, 24):
+        with T.block("product"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            row = T.match_buffer(c[vi, 0:32], (32,), offset_factor=1)
+            with T.init():
+                row[vj] = T.float32(0)
+            row[vj] = row[vj] + a[vi, vk] * b[vk, vj]
+""",
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_elements_of_views_are_those_of_their_buffer(name: str) -> None:
+    types = 'a: T.Buffer((16, 24), "float32"), b: T.Buffer((24, 32), "float32"), c: T.Buffer((16, 32), "float32")'
+    func = from_source(f"@T.prim_func\ndef f({types}):{VIEWS[name]}").op
+    text = str(func)
+    assert "tir.decl_buffer" in text
+    assert '"dense"' in str(scheduled(func).attributes["raised"])
+    assert str(func) == text
+    assert not any(isinstance(op.location, UnknownLoc) for op in raised(func).walk())
+    a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32) for shape in ((16, 24), (24, 32)))
+    assert np.array_equal(whence.build(func)(a, b), a @ b)
+
+
+def test_a_view_of_a_part_that_is_written_stays_loops() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def f(a: T.Buffer((16, 24), "float32"), c: T.Buffer((16, 24), "float32")):
+    for i, j in T.grid(16, 24):
+        c[i, j] = a[i, j]
+    for i in range(8):
+        with T.block("part"):
+            vi = T.axis.spatial(8, i)
+            row = T.match_buffer(c[vi + 8, 0:24], (24,), offset_factor=1)
+            row[0] = row[1]
+"""
+    ).op
+    with pytest.raises(NotRaised):
+        raised(func)
+    a = np.random.default_rng(0).random((16, 24), np.float32)
+    wanted = a.copy()
+    wanted[8:, 0] = a[8:, 1]
+    assert np.array_equal(whence.build(func)(a), wanted)
