@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -96,6 +97,43 @@ def test_a_model_has_the_bits_of_our_own_run(model: onnx.ModelProto, image: Arra
     executable = whence.compile(model, threads=2)
     executable.export_library(tmp_path / "net.c")
     check(compiled(tmp_path / "net.c", compiler=compiler), executable, {"x": image})
+
+
+@needs_compiler
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names a machine of x86-64 to gcc")
+@pytest.mark.parametrize("dtype", ["uint8", "bfloat16"])
+def test_products_that_may_be_tiles(tmp_path: Path, dtype: str):
+    """The host's kernels have tiles where it has them; code for a machine without them has vectors in their place."""
+    rng = np.random.default_rng(0)
+    if dtype == "uint8":
+        model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        net (uint8[64, 256] x) => (int32[64, 128] y) { [product] y = MatMulInteger (x, w) }""")
+        weight = rng.integers(-128, 128, (256, 128), np.int8)
+        x = rng.integers(0, 256, (64, 256), np.uint8)
+    else:
+        model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        net (float[64, 256] x) => (float[64, 128] y) {
+            [left] a = Cast <to = 16> (x) [right] b = Cast <to = 16> (w) [product] c = MatMul (a, b)
+            [back] y = Cast <to = 1> (c)
+        }""")
+        weight = rng.standard_normal((256, 128), np.float32)
+        x = rng.standard_normal((64, 256), np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
+    executable = whence.compile(model, threads=1)
+    executable.export_library(tmp_path / "net.c")
+    library = compiled(tmp_path / "net.c")
+    tiles = bool(ctypes.c_int32.in_dll(library, "whence_uses_tiles").value)
+    assert tiles == executable.artifact.program.tiles
+    assert ("_tile_" in (tmp_path / "net.c").read_text()) == tiles
+    check(library, executable, {"x": x})
+    for flags in (("-DWHENCE_SCALAR",), ("-march=x86-64-v3",)):
+        other = compiled(tmp_path / "net.c", *flags)
+        assert not ctypes.c_int32.in_dll(other, "whence_uses_tiles").value
+        (found,) = outputs_of(other, executable, {"x": x}).values()
+        expected = np.asarray(executable.run({"x": x})["y"])
+        np.testing.assert_allclose(
+            found, expected, rtol=0 if dtype == "uint8" else 2e-2, atol=0 if dtype == "uint8" else 0.1
+        )
 
 
 def pool_of(library: ctypes.CDLL, threads: int) -> ctypes.c_void_p:
