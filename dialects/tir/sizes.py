@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...provenance.copies import copy_of, empty_copy
 from ..sizes import Size, SizeExpr, substitute, symbols_of
 from ..sizes.kernel import affine_map, kernel_size, lifted, number_of, size_attribute, size_in
 from .buffer import BufferType, extent_in, strides_attribute
@@ -38,22 +39,16 @@ class _Copy:
         for region in op.regions:
             regions.append(twin := Region())
             for block in region.blocks:
-                twin.add_block(new := Block(arg_types=[self._type(argument.type) for argument in block.args]))
-                for old, argument in zip(block.args, new.args, strict=True):
-                    argument.name_hint, argument.location = old.name_hint, old.location
-                    copies[old] = argument
+                twin.add_block(new := empty_copy(block, copies, self._type))
                 new.add_ops([self.of(inner, copies) for inner in block.ops])
-        copy = type(op).create(
-            operands=[copies[value] for value in op.operands],
-            result_types=[self._type(type_) for type_ in op.result_types],
-            attributes=op.attributes.copy(),
-            properties={name: self._property(name, value) for name, value in op.properties.items()},
-            regions=regions,
-            location=op.location,
+        copy = copy_of(
+            op,
+            [copies[value] for value in op.operands],
+            [self._type(type_) for type_ in op.result_types],
+            regions,
+            {name: self._property(name, value) for name, value in op.properties.items()},
         )
-        for old, result in zip(op.results, copy.results, strict=True):
-            result.name_hint = old.name_hint
-            copies[old] = result
+        copies.update(zip(op.results, copy.results, strict=True))
         return copy
 
     def _size(self, size: Size) -> Size:

@@ -35,6 +35,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.lanes import CastOp, CompareOp, SelectOp
 from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
+from ...provenance.copies import copy_of
 from ...provenance.walk import walk
 from ..tir_to_llvm.types import lanes, vector_type
 from .math_ops import MATH
@@ -196,12 +197,7 @@ class _Splitter:
         op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
     ) -> Operation:
         """Return an op of the same kind before `op`, for whom that is."""
-        piece = type(op).create(
-            operands=operands, result_types=types, properties=properties, attributes=dict(op.attributes)
-        )
-        piece.location = op.location
-        for old, new in zip(op.results, piece.results, strict=True):
-            new.name_hint = old.name_hint
+        piece = copy_of(op, operands, types, properties=properties)
         _insert(piece, op)
         return piece
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 
 from ...dialects.relay.types import TypeVar, substituted
+from ...provenance.copies import copy_of, empty_copy
 from ...provenance.ledger import note_copy
 
 Retype: TypeAlias = Callable[[Attribute], Attribute]
@@ -44,24 +45,13 @@ def clone_op(op: Operation, given: dict[SSAValue, SSAValue], typed: Retype | Non
     for region in op.regions:
         regions.append(region_copy := Region())
         for block in region.blocks:
-            region_copy.add_block(new := Block(arg_types=[retype(argument.type) for argument in block.args]))
-            for old, argument in zip(block.args, new.args, strict=True):
-                argument.name_hint, argument.location = old.name_hint, old.location
-                given[old] = argument
+            region_copy.add_block(new := empty_copy(block, given, retype))
             for inner in block.ops:
                 new.add_op(clone_op(inner, given, typed))
-    copy = type(op).create(
-        operands=[given.get(value, value) for value in op.operands],
-        result_types=[retype(type_) for type_ in op.result_types],
-        attributes=op.attributes.copy(),
-        properties=op.properties.copy(),
-        regions=regions,
-        location=op.location,
-    )
+    operands = [given.get(value, value) for value in op.operands]
+    copy = copy_of(op, operands, [retype(type_) for type_ in op.result_types], regions)
     note_copy(op, copy)
-    for old, result in zip(op.results, copy.results, strict=True):
-        result.name_hint = old.name_hint
-        given[old] = result
+    given.update(zip(op.results, copy.results, strict=True))
     return copy
 
 

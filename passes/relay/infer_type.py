@@ -20,6 +20,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, RefType, fields_of, fits, function_type, joined, tuple_type
+from ...provenance.copies import copy_of
 from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, inside
 
@@ -222,14 +223,7 @@ class _Inference:
     def _retype(self, op: Operation, types: Sequence[Attribute]) -> None:
         """Put an op with other result types in the place of one."""
         regions = [op.detach_region(region) for region in list(op.regions)]
-        retyped = type(op).create(
-            operands=list(op.operands),
-            result_types=types,
-            attributes=op.attributes.copy(),
-            properties=op.properties.copy(),
-            regions=regions,
-            location=op.location,
-        )
+        retyped = copy_of(op, list(op.operands), types, regions)
         block = op.parent
         assert block is not None
         block.insert_op_before(retyped, op)

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from ...dialects.sizes.kernel import known
 from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Ranges, Touch, blocks_of, flat_index, simplify_maps, update, view
+from ...provenance.copies import copy_of
 
 
 def flat_type(type: BufferType) -> BufferType:
@@ -52,13 +53,7 @@ def flatten(
 def _flat(op: AllocOp | AllocConstOp) -> SSAValue:
     """The result of a flat copy of `op`, before it."""
     properties = {"value": _flat_numbers(op)} if isinstance(op, AllocConstOp) else {}
-    new = type(op).create(
-        result_types=[flat_type(op.result.type)],
-        properties=properties,
-        attributes=op.attributes,
-        location=op.location,
-    )
-    new.results[0].name_hint = op.result.name_hint
+    new = copy_of(op, (), [flat_type(op.result.type)], properties=properties)
     assert op.parent is not None
     op.parent.insert_op_before(new, op)
     return new.results[0]

@@ -16,6 +16,7 @@ from ....dialects.relay.binding import LetOp
 from ....dialects.relay.constants import has_pool, pool_of, set_pool
 from ....dialects.relay.core import FuncOp, ReturnOp
 from ....provenance.builder import fill
+from ....provenance.copies import copy_of, empty_copy
 from .traversal import inside, is_binding
 
 
@@ -165,10 +166,7 @@ class Mutator:
         for region in op.regions:
             regions.append(new_region := Region())
             for block in region.blocks:
-                new_region.add_block(new := Block(arg_types=[self.rewrite_type(a.type) for a in block.args]))
-                for old, argument in zip(block.args, new.args, strict=True):
-                    argument.name_hint, argument.location = old.name_hint, old.location
-                    self.memo[old] = argument
+                new_region.add_block(new := empty_copy(block, self.memo, self.rewrite_type))
                 self.block = new
                 yield from block.ops
 
@@ -214,14 +212,7 @@ def _copied(op: Operation, operands: Sequence[SSAValue], regions: list[Region]) 
     types = list(op.result_types)
     if isinstance(op, LetOp) and (last := regions[0].block.last_op) is not None:
         types = list(last.operand_types)
-    copy = type(op).create(
-        operands=operands,
-        result_types=types,
-        attributes=op.attributes.copy(),
-        properties=op.properties.copy(),
-        regions=regions,
-        location=op.location,
-    )
+    copy = copy_of(op, operands, types, regions)
     if isinstance(copy, FuncOp) and isinstance(copy.block.last_op, ReturnOp):
         copy.update_type()
     return copy
