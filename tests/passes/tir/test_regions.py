@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -10,7 +11,8 @@ from xdsl.ir.affine import AffineExpr
 
 import whence
 from whence.dialects.tir import BlockOp
-from whence.passes.tir.analysis.regions import Region, regions_of, spelled
+from whence.passes.tir.analysis.accesses import Nest
+from whence.passes.tir.analysis.regions import Region, holds, regions_of, spelled
 from whence.support.errors import ScheduleError, TextError
 
 HEAD = "@T.prim_func\ndef f(A: T.Buffer((64, 64), 'float32'), B: T.Buffer((64, 64), 'float32')):\n"
@@ -79,6 +81,33 @@ def test_regions_are_what_enumeration_gives() -> None:
             if region.exact:
                 assert touched == box, (total, guard, texts([region]))
     assert min(kinds.values()) > 15, kinds
+
+
+BESIDE = """
+    for x in range(4):
+        with T.block('B'):
+            v = T.axis.spatial(4, x)
+            B[v, 0] = A[v, 0] + A[v + STEP, 0]
+"""
+
+
+@pytest.mark.parametrize(("step", "exact"), [(1, True), (2, False)])
+def test_a_gap_of_one_element_is_no_part_of_a_region(step: int, exact: bool) -> None:
+    (region,), _ = regions_of(block_of(BESIDE.replace("STEP", str(step))))
+    assert (region.exact, region.extents[0]) == (exact, step + 1)
+
+
+def test_a_region_holds_no_element_before_its_first() -> None:
+    block = block_of(BESIDE.replace("STEP", "1"))
+    (two,), (one,) = regions_of(block)
+    nest = Nest(*block.block.ops, within=block)
+    later = replace(one, begins=tuple(expr + 1 for expr in one.begins[:1]) + one.begins[1:])
+    assert [holds(*pair, nest) for pair in ((two, one), (two, later), (one, two), (later, one))] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 NESTED = """
