@@ -69,6 +69,12 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     return [by[each] for each in get_close_matches(name.casefold(), by, 1, 0.4)]
 
 
+def _by_position(op: BlockOp | PrimFuncOp) -> str:
+    """The call that gives one of the outermost blocks, whatever its name; nothing for other blocks."""
+    outermost = blocks_in(function_of(op))
+    return f's.get_child_blocks("{ROOT}")[{outermost.index(op)}]' if isinstance(op, BlockOp) and op in outermost else ""
+
+
 class Handle:
     """A block or a loop of a schedule, whatever primitives do around it."""
 
@@ -185,8 +191,11 @@ class State:
         found = [op for op in blocks if op.label.data == name] or (funcs if name == ROOT else [])
         if len(found) != 1:
             labels = list(dict.fromkeys(op.label.data for op in blocks))
-            count = f"{len(found)} blocks of it" if found else f"none; there are {', '.join(labels) or 'none'}"
-            if labels and not found:
+            if found:
+                remedy = _by_position(found[-1])
+                refuse(primitive, f"expected one block of name '{name}', got {len(found)} of it", *found, remedy=remedy)
+            count = f"none; there are {', '.join(labels) or 'none'}"
+            if labels:
                 count += f'\n  would work: s.get_sblock("{(nearest(name, labels) or labels)[0]}")'
             raise ScheduleError(f"{primitive}: expected one block of name '{name}', got {count}")
         return found[0]

@@ -16,9 +16,11 @@ _HOMES = {
     "Singleton": (".itervar", "Singleton"),
     "Split": (".itervar", "Split"),
     "Stage": (".stage", "Stage"),
+    "attribute": (".python_text", "attribute"),
     "create_schedule": (".create", "create_schedule"),
     "least": (".choices", "least"),
     "looked_at": (".choices", "looked_at"),
+    "size": ("...dialects.sizes.text", "parse_size"),
 }
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import schedule as ops
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
-from .python_text import PythonText, expression, index_names, literal
+from .python_text import PythonText, attribute_text, expression, index_names, literal
 
 INTRINSICS = "intrinsics"
 """The parameter that has the intrinsics by name."""
@@ -19,7 +19,7 @@ INTRINSICS = "intrinsics"
 def python_of(sequence: ops.SequenceOp) -> str:
     """The function `apply_schedule(s, intrinsics)`, for a schedule `s` to which nothing was done.
 
-    Raises ScheduleError for a pragma that is neither a number nor a text, and for splits by sizes.
+    Sizes are `te.schedule.size("n + 1")`, and attributes that Python has no form of `te.schedule.attribute("unit")`.
     """
     writer = _Writer()
     for op in sequence.block.ops:
@@ -58,7 +58,7 @@ class _Writer:
                 word = "factor" if isinstance(op, ops.SplitOp) else "nparts"
                 tail = op.attributes.get("tail")
                 more = [] if not isinstance(tail, StringAttr) else [f"tail={tail.data!r}"]
-                self._on(op.axis, "split", [text.of(op.axis), f"{word}={text.of(_known(op))}", *more], op.results)
+                self._on(op.axis, "split", [text.of(op.axis), f"{word}={_count(text, op)}", *more], op.results)
             case ops.FuseOp():
                 self._pair(op)
             case ops.FusedOp():
@@ -78,7 +78,8 @@ class _Writer:
                 text.assign([], f"{text.of(op.stage)}.tensor_compute({intrinsic}, {op.outer.value.data})")
             case ops.PragmaOp():
                 value = op.number if op.number is not None else op.value
-                more = [] if value is None else [text.of(value)]
+                is_plain = value is None or isinstance(value, SSAValue | IntegerAttr | StringAttr)
+                more = [] if value is None else [text.of(value) if is_plain else attribute_text(value)]
                 self._on(op.axis, "pragma", [text.of(op.axis), repr(op.key.data), *more])
             case ops.PrefetchOp():
                 arguments = [self._tensor(op.tensor), text.of(op.axis), str(op.offset.value.data)]
@@ -155,12 +156,10 @@ class _Writer:
         return name if isinstance(handle.owner, ops.ArgumentOp) else f"{name}.outputs[0]"
 
 
-def _known(op: ops.SplitOp | ops.SplitByNPartsOp) -> int | SSAValue:
-    """The number of a split."""
+def _count(text: PythonText, op: ops.SplitOp | ops.SplitByNPartsOp) -> str:
+    """The number or size of a split."""
     count = op.count
-    if not isinstance(count, int | SSAValue):
-        raise ScheduleError(message("as_python", "splits by numbers", str(count), op.location))
-    return count
+    return text.of(count) if isinstance(count, int | SSAValue) else f"te.schedule.size({str(count)!r})"
 
 
 def _condition(op: ops.SetStorePredicateOp) -> str:

@@ -6,9 +6,11 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
+    Builtin,
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
@@ -18,6 +20,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
 
 from ...dialects.affine import spell
 from ...dialects.schedule import ArithOp, KnobOp
@@ -29,7 +33,7 @@ _OPERATORS = {"product": "{} * {}", "quotient": "{} // {}", "sum": "{} + {}", "p
 
 
 def literal(attribute: Attribute) -> str:
-    """A constant as Python spells it. Raises ScheduleError for one that Python has no form of."""
+    """A constant as Python spells it, or the call of `attribute` that gives it."""
     match attribute:
         case NoneAttr():
             return "None"
@@ -48,7 +52,22 @@ def literal(attribute: Attribute) -> str:
         case DictionaryAttr(data=entries):
             return f"{{{', '.join(f'{key!r}: {literal(value)}' for key, value in entries.items())}}}"
         case _:
-            raise ScheduleError(message("as_python", "numbers, texts and lists of them", str(attribute)))
+            return attribute_text(attribute)
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """The call of `attribute` that gives an attribute."""
+    return f"te.schedule.attribute({str(attribute)!r})"
+
+
+def attribute(text: str) -> Attribute:
+    """Return the attribute that a text spells. Raises ScheduleError for another text."""
+    context = Context(allow_unregistered=True)
+    context.load_dialect(Builtin)
+    try:
+        return Parser(context, text).parse_attribute()
+    except ParseError as error:
+        raise ScheduleError(message("te.schedule.attribute", "the text of an attribute", repr(text))) from error
 
 
 def index_names(count: int) -> list[str]:

@@ -129,7 +129,7 @@ class Schedule(SchedulePrimitives):
     def as_python(self) -> str:
         """Python that makes the same schedule: a function of a schedule to which nothing was done, and intrinsics.
 
-        Raises ScheduleError for a pragma that is neither a number nor a text, and for splits by sizes.
+        Sizes are in it as `te.schedule.size("n + 1")`, other attributes as `te.schedule.attribute("unit")`.
         """
         return python_of(self.sequence)
 

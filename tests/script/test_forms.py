@@ -105,6 +105,17 @@ def f(A: T.Buffer((8,)), B: T.Buffer((8,))):
     np.testing.assert_array_equal(run(text, a), wanted)
 
 
+def test_powers_of_ten() -> None:
+    text = """
+@T.prim_func
+def f(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        B[i] = T.exp10(A[i])
+"""
+    a = integers(8)
+    np.testing.assert_allclose(run(text, a), 10.0 ** a.astype(np.float64), rtol=1e-6)
+
+
 def test_views_of_handles_and_allocations() -> None:
     text = """
 @T.prim_func

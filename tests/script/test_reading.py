@@ -20,7 +20,7 @@ from whence.provenance.span import layer_location
 from whence.script import from_source
 from whence.script import ir as I
 from whence.script import tir as T
-from whence.support.errors import FrontendError, TextError
+from whence.support.errors import FrontendError, ScheduleError, TextError
 from whence.tir.function import PrimFunc
 
 RNG = np.random.default_rng(42)
@@ -354,3 +354,16 @@ def f(A: T.Buffer((16,), "float16"), B: T.Buffer((16,), "float32"), C: T.Buffer(
     b, c = build_prim_func(from_source(text).op)(a)
     assert (np.asarray(b) == a).all()
     assert (np.asarray(c) == (a.astype("float32") * np.float32(0.1)).astype("float16")).all()
+
+
+def test_two_blocks_of_one_name_are_told_with_their_places() -> None:
+    text = MATMUL.replace('T.sblock("E")', 'T.sblock("C")')
+    s = whence.tir.Schedule(from_source(text, file="mm.py"))
+    with pytest.raises(ScheduleError, match="expected one block of name 'C', got 2 of it") as caught:
+        s.get_sblock("C")
+    _, first, second, remedy = str(caught.value).splitlines()
+    assert "mm.py line 6" in first
+    assert "mm.py line 17" in second
+    assert remedy.strip() == 'would work: s.get_child_blocks("root")[1]'
+    s.parallel(s.get_loops(s.get_child_blocks("root")[1])[0])
+    assert "T.parallel(8)" in s.mod["main"].script()

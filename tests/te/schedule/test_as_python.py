@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from random_graphs import random_graph
 from random_schedules import Tally, random_schedule
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr, i32
 
 from whence import te
 from whence.support.errors import ScheduleError
@@ -65,12 +66,28 @@ def test_fused_loops_in_any_order():
         assert str(remade(s).sequence) == str(s.sequence)
 
 
-def test_a_pragma_that_python_has_no_form_of_is_refused():
-    from xdsl.dialects.builtin import UnitAttr
-
+@pytest.mark.parametrize("value", [UnitAttr(), DictionaryAttr({"a": i32, "b": ArrayAttr([StringAttr("x")])}), None])
+def test_a_pragma_that_python_has_no_form_of(value: Any):
     a = te.placeholder((8,), "float32", name="a")
     b = te.compute((8,), lambda i: a[i] + 1.0, name="b")
     s = te.create_schedule(b)
-    s[b].pragma(b.op.axis[0], "odd", UnitAttr())
-    with pytest.raises(ScheduleError, match="as_python: expected numbers, texts and lists of them, got unit"):
-        s.as_python()
+    s[b].pragma(b.op.axis[0], "odd", value)
+    assert str(remade(s).sequence) == str(s.sequence)
+    with pytest.raises(ScheduleError, match="attribute: expected the text of an attribute, got '<'"):
+        te.schedule.attribute("<")
+
+
+def test_splits_by_sizes():
+    n, f = te.var("n"), te.var("f")
+    a = te.placeholder((n,), "float32", name="a")
+    b = te.compute((n,), lambda i: a[i] + 1.0, name="b")
+    for factor in (f, f + 2, te.max(f, n) // 4 + 1):
+        for is_factor in (True, False):
+            s = te.create_schedule(b)
+            if is_factor:
+                s[b].split(b.op.axis[0], factor=factor)
+            else:
+                s[b].split(b.op.axis[0], nparts=factor)
+            again = remade(s)
+            assert str(again.sequence) == str(s.sequence)
+            assert str(again) == str(s)

@@ -19,6 +19,12 @@ def _quotient(a: ExprLike, b: ExprLike) -> Expr:
     return math.divide(a, b) if is_float(convert(a).dtype) else math.truncdiv(a, b)
 
 
+def _exp10(x: ExprLike) -> Expr:
+    """10 to the power of a number."""
+    x = convert(x)
+    return math.power(convert(10.0).astype(x.dtype), x)
+
+
 class Word:
     """A word as Python sees it in an annotation: whatever is done with it gives it again."""
 
@@ -40,6 +46,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
     **{name: KINDS[name] for name in (*_NODES, "And", "Or", "Not")},
     "Select": choice,
+    "exp10": _exp10,
     "fabs": math.abs,
     "max": math.maximum,
     "min": math.minimum,
