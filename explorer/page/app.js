@@ -128,8 +128,10 @@ export function createApp(model, page) {
 export function firstPanes(app, width) {
   const model = kindOf("graph")?.enabled(app) ? "graph" : "model";
   const program = programOf(app);
-  // Functions of tensor expressions have no relay.
-  const levels = [model, app.model.lastStage("relay", -1, program) < 0 ? "te" : "relay", "tir", "asm"];
+  // Functions of tensor expressions have no relay, and those of statements no tensor expressions.
+  const has = (/** @type {string} */ level, /** @type {number} */ kernel) => app.model.lastStage(level, kernel, program) >= 0;
+  const upper = has("relay", -1) ? "relay" : has("te", heaviestKernel(app)) ? "te" : "schedule";
+  const levels = [model, upper, "tir", "asm"];
   const wanted = width >= WIDE ? levels : width >= 900 || width <= NARROW ? levels.slice(0, 3) : levels.slice(1, 3);
   /** @type {Pane} */
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };

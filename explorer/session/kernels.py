@@ -106,7 +106,9 @@ def _rows(builder: Builder, kernel: Kernel, func: FuncOp | te.FuncOp | None, cou
     row.slots = slots.rows
     builder.session.kernels.append(row)
     lowered = lower_function(anonymous(func)) if isinstance(func, FuncOp) else func
-    row.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
+    # A kernel of statements has no tensor expressions.
+    expressions = [_te(texts, kernel, lowered, slots)] if kernel.te else []
+    row.stages += [*expressions, _schedule(texts, kernel, lowered, slots)]
     row.stages += add_course(builder, course, "tir", 0, 0, slots.of_location) if course is not None else []
     if course is None:
         row.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))

@@ -78,8 +78,13 @@ class _Writer:
                 text.assign([], f"{text.of(op.stage)}.tensor_compute({intrinsic}, {op.outer.value.data})")
             case ops.PragmaOp():
                 value = op.number if op.number is not None else op.value
-                is_plain = value is None or isinstance(value, SSAValue | IntegerAttr | StringAttr)
-                more = [] if value is None else [text.of(value) if is_plain else attribute_text(value)]
+                match value:
+                    case None:
+                        more: list[str] = []
+                    case SSAValue() | IntegerAttr() | StringAttr():
+                        more = [text.of(value)]
+                    case _:
+                        more = [attribute_text(value)]
                 self._on(op.axis, "pragma", [text.of(op.axis), repr(op.key.data), *more])
             case ops.PrefetchOp():
                 arguments = [self._tensor(op.tensor), text.of(op.axis), str(op.offset.value.data)]

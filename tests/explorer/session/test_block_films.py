@@ -79,3 +79,11 @@ def test_the_explorer_takes_block_schedules():
     both = whence.explore({"one": tiled(), "two": tiled()})
     assert len(both.session.schedules) == 2
     assert np.unique([film.kernel for film in both.session.schedules]).size == 2
+
+
+def test_a_kernel_of_statements_has_no_stage_of_tensor_expressions():
+    session = whence.explore(tiled()).session
+    levels = [stage.level for stage in session.stages]
+    assert "te" not in levels
+    assert levels.count("schedule") == 1
+    assert all(stage.lines for stage in session.stages)
