@@ -90,7 +90,7 @@ static void $NEED(void) {}
 
 
 def tiles_text(program: Program) -> str:
-    """What the header declares about tiles, and a function that ends a process which may not use them."""
+    """The declarations of the header about tiles as code, and a function that ends a process which may not use them."""
     words = {
         "TILES": f"{program.tiles:d}",
         "PRCTL": str(ARCH_PRCTL),

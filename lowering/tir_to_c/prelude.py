@@ -157,7 +157,7 @@ def _element(type_: CType) -> str:
 
 @dataclass
 class Vectors:
-    """What kernels use of vectors."""
+    """The types, conversions and prefixes of vectors that kernels use."""
 
     types: dict[str, CType] = field(default_factory=dict[str, CType])
     """By name."""
