@@ -75,6 +75,7 @@ class Scheduling:
         made.__dict__.update(self.__dict__)
         made.state, made.record, made.draws = self.state.copy(), self.record.copy(), Random()
         made.draws.setstate(self.draws.getstate())
+        made.__dict__.pop("_trace", None)
         return made
 
     def with_decisions(self, decisions: Mapping[str, int]) -> Self:
@@ -170,8 +171,13 @@ class Scheduling:
 
     @property
     def trace(self) -> Trace:
-        """The record, by TVM's names."""
-        return Trace(self.sequence.clone())
+        """The record, by TVM's names; the same object until something is recorded."""
+        ops = list(self.sequence.block.ops)
+        state = len(ops), sum(isinstance(op, KnobOp) and op.is_fixed for op in ops)
+        known = self.__dict__.get("_trace")
+        if known is None or known[0] != state:
+            known = self.__dict__["_trace"] = state, Trace(self.sequence.clone())
+        return known[1]
 
     def as_python(self) -> str:
         """Python that makes the same schedule: a function of a schedule to which nothing was done."""

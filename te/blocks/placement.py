@@ -32,7 +32,7 @@ from .bodies import (
 from .legality import check_parallel, check_written_once, extent_of, inside
 from .loops import add_condition
 from .private import check_at_once
-from .state import State, function_of, loops_of, name_of, refuse
+from .state import State, function_of, loops_of, name_of, refuse, steps_in
 
 
 class Span(NamedTuple):
@@ -128,7 +128,16 @@ def _check_loop(primitive: str, block: BlockOp, loop: ForOp) -> None:
         parent = parent.parent_op()
 
 
-def compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool) -> None:
+def _slot(primitive: str, index: int, first: int, last: int, block: BlockOp, loop: ForOp) -> int:
+    """The number of the statement of a loop to stand before: `index`, -1 for the last possible, -2 for the first."""
+    slot = {-1: last, -2: first}.get(index, index)
+    if not first <= slot <= last:
+        text = f"expected an index from {first} to {last} in {name_of(loop)}, -1 or -2, got {index}"
+        refuse(primitive, text, block, loop, remedy="index=-1")
+    return slot
+
+
+def compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool, index: int = -1) -> None:
     """`for v: Y; for i: Z` -> `for i: for ax: Y; Z`, with as much of Y as one pass of the loop reads."""
     name = "compute_at"
     _check_loop(name, block, loop)
@@ -170,12 +179,14 @@ def compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool) -> None
     while child is not None and child.parent is not loop.block:
         child = child.parent_op()
     assert child is not None
+    steps = steps_in(loop)
+    place = steps[_slot(name, index, 0, steps.index(child), block, loop)]
     remove_nest(state, name, block, gone=False)
-    loop.block.insert_op_before(_regenerated(block, spans, unit=unit), child)
+    loop.block.insert_op_before(_regenerated(block, spans, unit=unit), place)
     _check_marks(name, loop)
 
 
-def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool) -> None:
+def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool, index: int = -1) -> None:
     """`for i: Y; for v: Z` -> `for i: Y; for ax: Z`, with as much of Z as one pass of the loop makes of Y."""
     name = "reverse_compute_at"
     _check_loop(name, block, loop)
@@ -221,8 +232,15 @@ def reverse_compute_at(state: State, block: BlockOp, loop: ForOp, *, unit: bool)
             refuse(name, f"expected indices of {label} that are a span in one pass of {name_of(loop)}", block, loop)
         if span.length < known(block.domain[number]):
             spans[number] = span
+    steps = steps_in(loop)
+    first = 1 + max(n for n, step in enumerate(steps) if any(step.is_ancestor(store) for store in stores))
+    slot = _slot(name, index, first, len(steps), block, loop)
     remove_nest(state, name, block, gone=False)
-    loop.block.add_op(_regenerated(block, spans, unit=unit))
+    made = _regenerated(block, spans, unit=unit)
+    if slot < len(steps):
+        loop.block.insert_op_before(made, steps[slot])
+    else:
+        loop.block.add_op(made)
     _check_marks(name, loop)
 
 

@@ -156,8 +156,6 @@ class BlockSchedule(Structures):
 
     def _place(self, primitive: str, block: BlockLike, loop: LoopRV, unit: bool, index: int) -> None:
         """Carry out compute_at or reverse_compute_at."""
-        if index != -1:
-            raise ScheduleError(f"{primitive}: expected index -1, the place next to the other block, got {index}")
         handle = self._name(block)
         op, attrs = self.state.block(primitive, handle), {"preserve_unit_loops": unit, "index": index}
         if getattr(loop, "place", ""):
@@ -167,7 +165,7 @@ class BlockSchedule(Structures):
         place = placement.compute_at if primitive == "compute_at" else placement.reverse_compute_at
 
         def run() -> list[Operation]:
-            place(self.state, op, target, unit=unit)
+            place(self.state, op, target, unit=unit, index=index)
             return []
 
         self._apply(primitive, [handle, loop], attrs, run, op)
@@ -187,7 +185,8 @@ class BlockSchedule(Structures):
     def compute_at(self, block: BlockLike, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1) -> None:
         """Compute a block in a loop of its readers, as much of it as one pass reads.
 
-        The loop has all readers. Raises ScheduleError where what the block reads changes in between.
+        index: the number of the loop's statement to stand before, -1 for the last possible, next to the first reader,
+        -2 for the first. The loop has all readers. Raises ScheduleError where what the block reads changes in between.
         """
         self._place("compute_at", block, loop, preserve_unit_loops, index)
 
@@ -196,6 +195,7 @@ class BlockSchedule(Structures):
     ) -> None:
         """Compute a block in a loop of the one that it reads, as much of it as one pass makes complete.
 
+        index: the number of the loop's statement to stand before, -1 for the end, -2 for next to the producer.
         Raises ScheduleError where elements are not complete after a pass.
         """
         self._place("reverse_compute_at", block, loop, preserve_unit_loops, index)

@@ -222,8 +222,12 @@ PRIMITIVES: dict[str, Callable[[BlockSchedule, Random], object]] = {
     "add_unit_loop": lambda s, r: s.add_unit_loop(_target(s, r)),
     "compute_inline": lambda s, r: s.compute_inline(r.choice(_blocks(s))),
     "reverse_compute_inline": lambda s, r: s.reverse_compute_inline(r.choice(_blocks(s))),
-    "compute_at": lambda s, r: s.compute_at(r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3),
-    "reverse_compute_at": lambda s, r: s.reverse_compute_at(r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3),
+    "compute_at": lambda s, r: s.compute_at(
+        r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3, r.choice((-1, -1, -2, 0, 1, 2))
+    ),
+    "reverse_compute_at": lambda s, r: s.reverse_compute_at(
+        r.choice(_blocks(s)), _any_loop(s, r), r.random() < 0.3, r.choice((-1, -1, -2, 0, 1, 2))
+    ),
     "compute_at a sampled place": _sampled_place,
     "split by a sampled tile": _sampled_tile,
     "annotate": lambda s, r: s.annotate(_target(s, r), "note", r.randrange(9)),

@@ -470,3 +470,16 @@ def test_copies_in_a_layout_are_in_traces_as_in_those_of_tvm():
     made = tir.Schedule(product)
     type(s.trace).apply_json_to_schedule(json.dumps(s.trace.as_json()), made)
     assert str(made.module) == str(s.module)
+
+
+def test_a_trace_is_the_same_until_something_is_recorded():
+    s = tir.Schedule(twice)
+    i, j = s.get_loops("B")
+    s.split(i, s.sample_perfect_tile(i, 2, decision=[2, 4]))
+    assert [s.trace.decisions[inst] for inst in s.trace.insts if inst in s.trace.decisions] == [[2, 4]]
+    trace, copy = s.trace, s.copy()
+    assert s.trace is trace
+    assert copy.trace is not trace
+    s.vectorize(j)
+    assert s.trace is not trace
+    assert len(s.trace.insts) == len(trace.insts) + 1
