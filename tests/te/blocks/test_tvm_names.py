@@ -16,6 +16,7 @@ from whence.kernels.building import parsed_prim_func
 from whence.script import from_source
 from whence.script import tir as T
 from whence.support.errors import ScheduleError
+from whence.te.blocks.trace import Trace
 from whence.te.language.statements import For, ForKind
 from whence.testing import as_tvm
 from whence.tir.schedule import testing
@@ -468,7 +469,7 @@ def test_copies_in_a_layout_are_in_traces_as_in_those_of_tvm():
     assert '"type":"tirx.IndexMap"' in row[1][1].replace(" ", "")
     assert row[2] == [0, "shared"]
     made = tir.Schedule(product)
-    type(s.trace).apply_json_to_schedule(json.dumps(s.trace.as_json()), made)
+    Trace.apply_json_to_schedule(json.dumps(s.trace.as_json()), made)
     assert str(made.module) == str(s.module)
 
 
