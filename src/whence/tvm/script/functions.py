@@ -121,7 +121,7 @@ class _Functions(Blocks):
                         functions[stmt.name] = self.function(stmt)
                 case ast.Expr(value=ast.Constant()) | ast.Pass():
                     pass
-                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="module_attrs"))):
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="module_attrs" | "module_global_infos"))):
                     pass
                 case _:
                     self.source.record(stmt.lineno, stmt.col_offset + 1, "expected functions in a module")

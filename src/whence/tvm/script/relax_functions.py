@@ -131,11 +131,27 @@ class Functions(Values):
             self.locate(var, argument)
         return var
 
+    def _is_size(self, node: ast.expr) -> bool:
+        return (
+            isinstance(node, ast.Call)
+            and self.word(node.func) in _SIZES
+            and (not node.args or self.word(node.func) == "T.var")
+        )
+
     def _size_declared(self, stmt: ast.stmt) -> bool:
         """Read `n = T.int64()`; return whether the statement is one."""
         match stmt:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if self.word(func) in _SIZES:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if self._is_size(value):
                 self.names[name] = self.symbol(stmt, name)
+                return True
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if any(
+                map(self._is_size, values)
+            ):
+                for target, value in zip(names, values, strict=False):
+                    if isinstance(target, ast.Name):
+                        self.names[target.id] = (
+                            self.symbol(stmt, target.id) if self._is_size(value) else self.value(value)
+                        )
                 return True
             case _:
                 return False
@@ -214,7 +230,11 @@ class Functions(Values):
 
     def _notes(self, notes: ast.Dict) -> dict[str, Any]:
         pairs = zip(notes.keys, notes.values, strict=True)
-        return {str(ast.literal_eval(key)): self.value(value) for key, value in pairs if isinstance(key, ast.Constant)}
+        return {
+            str(key.value): self._notes(value) if isinstance(value, ast.Dict) else self.value(value)
+            for key, value in pairs
+            if isinstance(key, ast.Constant)
+        }
 
     def _statement(self, stmt: ast.stmt) -> None:
         match stmt:
@@ -230,7 +250,8 @@ class Functions(Values):
                 if not self._size_declared(stmt):
                     self._bind(stmt, name, value, None)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                self._unpack(stmt, targets, value)
+                if not self._size_declared(stmt):
+                    self._unpack(stmt, targets, value)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
                 self._bind(stmt, name, value, annotation)
             case ast.Expr(value=ast.Call(func=func)) if self.word(func) in ("R.output", "R.func_attr"):

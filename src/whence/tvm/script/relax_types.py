@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute
@@ -20,6 +20,7 @@ from whence.syntax.relay.type_view import tensor_type
 
 UNKNOWN = tuple_type([])
 """A stand-in for what an annotation leaves open, such as R.Any."""
+TYPE_WORDS = frozenset({"R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Callable", "R.Prim"})
 _DTYPES = ("int64", "int32", "float32", "float64", "float16", "bool", "int8", "uint8")
 
 
@@ -157,14 +158,20 @@ class Types:
             case ast.Call(func=func, args=args, keywords=keywords):
                 named = {keyword.arg: keyword.value for keyword in keywords}
                 return self._typed(node, self.word(func), args, named, binds)
-            case ast.Attribute() if self.word(node) in ("R.Any", "R.Object", "R.Tuple", "R.Callable"):
+            case ast.Attribute() if self.word(node) in TYPE_WORDS:
                 return UNKNOWN
             case ast.Attribute() if (word := self.word(node)).startswith("T.") and word[2:] in _DTYPES:
                 return tensor_type((), word[2:])
             case ast.Constant(value=None):
                 return UNKNOWN
             case _:
-                self.source.refuse(node, f"expected a type such as R.Tensor, got {ast.unparse(node)}")
+                self._no_type(node)
+
+    def _no_type(self, node: ast.expr) -> NoReturn:
+        got = ast.unparse(node)
+        if self.word(getattr(node, "func", node)).startswith("R.dist."):
+            got += ": there are no several devices"
+        self.source.refuse(node, f"expected a type such as R.Tensor, got {got}")
 
     def _typed(
         self, node: ast.Call, word: str, args: Sequence[ast.expr], named: dict[str | None, ast.expr], binds: bool
@@ -175,17 +182,18 @@ class Types:
             case "R.Tuple":
                 parts = args[0].elts if len(args) == 1 and isinstance(args[0], ast.List | ast.Tuple) else args
                 return tuple_type([self.type(part, binds) for part in parts])
-            case "R.Callable" if len(args) >= 2 and isinstance(args[0], ast.Tuple):
+            case "R.Callable" if len(args) >= 2 and isinstance(args[0], ast.Tuple | ast.List):
                 return function_type((), [self.type(part) for part in args[0].elts], self.type(args[1]))
-            case "R.Prim" if args or named:
-                dtype = args[0] if args else named.get("dtype")
+            case "R.Prim" if args or "dtype" in named:
+                dtype = args[0] if args else named["dtype"]
                 if isinstance(dtype, ast.Constant):
-                    return tensor_type((), str(dtype.value))
+                    with self.source.judged(node):
+                        return tensor_type((), str(dtype.value))
                 self.source.refuse(node, "expected a dtype in R.Prim")
-            case "R.Any" | "R.Object" | "R.Callable" | "R.Shape":
+            case _ if word in TYPE_WORDS:
                 return UNKNOWN
             case _:
-                self.source.refuse(node, f"expected a type such as R.Tensor, got {ast.unparse(node)}")
+                self._no_type(node)
 
     def _tensor(
         self, node: ast.Call, args: list[ast.expr], named: dict[str | None, ast.expr], binds: bool
@@ -194,6 +202,8 @@ class Types:
         shape, dtype, ndim = parts.get("shape"), parts.get("dtype"), parts.get("ndim")
         if isinstance(shape, ast.Constant) and isinstance(shape.value, str):
             shape, dtype = None, shape
+        if isinstance(dtype, ast.Name) and isinstance(value := self.look_up(dtype), str):
+            dtype = ast.Constant(value)
         if not isinstance(dtype, ast.Constant) or not isinstance(dtype.value, str):
             return UNKNOWN
         if isinstance(shape, ast.Tuple | ast.List):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
@@ -12,7 +13,7 @@ from xdsl.ir import Attribute
 
 from whence.dialects.sizes import SizeExpr
 from whence.provenance.span import Span
-from whence.script.relax_types import Types
+from whence.script.relax_types import TYPE_WORDS, Types
 from whence.script.source import Mistake
 from whence.support.dtypes import NAMES, Array, numpy_of
 from whence.support.errors import WhenceError
@@ -51,6 +52,14 @@ _ELSEWHERE = {
     "to_vdevice": "several devices",
     "hint_on_device": "several devices",
 }
+_ROOMS = {
+    "builtin": "tensors that a text allocates; results are those of calls",
+    "memory": "tensors that a text allocates; results are those of calls",
+    "vm": "operators of TVM's virtual machine",
+    "dist": "several devices",
+    "ccl": "several devices",
+}
+"""What the operators of a room need that is not here."""
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -60,6 +69,12 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Mod: "floor_mod",
     ast.Pow: "power",
     ast.MatMult: "matmul",
+}
+_NUMBERS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
 }
 
 
@@ -160,8 +175,13 @@ class Values(Types):
             if name is None:
                 self.source.refuse(node, f"expected an operator of tensors, got {ast.unparse(node)}")
             return self.operator(node, name, [left, right], {})
-        if all(isinstance(side, int | SizeExpr) for side in (left, right)):
+        if all(isinstance(side, int | SizeExpr) for side in (left, right)) and not isinstance(node.op, ast.Div):
             return self.size(node)
+        if all(isinstance(side, int | float) for side in (left, right)) and type(node.op) in _NUMBERS:
+            try:
+                return _NUMBERS[type(node.op)](left, right)
+            except ArithmeticError as error:
+                self.source.refuse(node, f"expected a number, got {ast.unparse(node)}: {error}")
         self.source.refuse(node, f"expected sizes or tensors, got {ast.unparse(node)}")
 
     def _item(self, node: ast.Subscript) -> Any:
@@ -207,8 +227,12 @@ class Values(Types):
         word = self.word(node.func)
         if word.startswith("R."):
             return self._word_call(node, word[2:])
+        if word.startswith("T.float") or ast.unparse(node.func) == "float":
+            return self._float(node)
+        if word == "I.meta_var" and len(node.args) == 1:
+            return self.value(node.args[0])
         if word.startswith("T."):
-            return self.size(node) if not word[2:].startswith("float") else self.value(node.args[0])
+            return self.size(node)
         callee = self.value(node.func)
         if not isinstance(callee, Expr) or node.keywords:
             self.source.refuse(node, f"expected a call of a function, got {ast.unparse(node)}")
@@ -216,11 +240,20 @@ class Values(Types):
         self.typed(node, call)
         return call
 
+    def _float(self, node: ast.Call) -> float:
+        """Return the number of `T.float32("inf")`, `T.float32(1)` or `float("inf")`."""
+        try:
+            (value,) = map(self.value, node.args)
+            return float(value)
+        except (ValueError, TypeError, OverflowError):
+            self.source.refuse(node, f"expected a number, got {ast.unparse(node)}")
+
     def _word_call(self, node: ast.Call, name: str) -> Any:
         if name in IMPURE and self.in_dataflow:
             self.source.refuse(node, f"expected calls that only compute in a dataflow block, got R.{name}")
-        if name in _ELSEWHERE:
-            self.source.refuse(node, f"expected an operator, got R.{name}: there are no {_ELSEWHERE[name]}")
+        elsewhere = _ELSEWHERE.get(name) or _ROOMS.get(name.partition(".")[0])
+        if elsewhere is not None:
+            self.source.refuse(node, f"expected an operator, got R.{name}: there are no {elsewhere}")
         special = self.special(name)
         if special is None and name not in rows():
             # Mistakes in its arguments are told with it.
@@ -252,7 +285,7 @@ class Values(Types):
         """Return an argument of a call, which may be a type, or a list of types."""
         if isinstance(node, ast.List):
             return [self._argument(part) for part in node.elts]
-        is_type = isinstance(node, ast.Call) and self.word(node.func) in ("R.Tensor", "R.Tuple")
+        is_type = self.word(node.func if isinstance(node, ast.Call) else node) in TYPE_WORDS
         return self.type(node) if is_type else self.value(node)
 
     def operator(self, node: ast.AST, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
