@@ -30,6 +30,7 @@ from ..lowering.llvm_to_native.target import Target
 from ..passes.functions import COMPILER
 from ..passes.pipelines import partition_pipeline, precision_of, relay_pipeline, run_passes
 from ..passes.relay.match_casts import resolve_casts
+from ..passes.relay.name_sizes import names_of_inputs
 from ..provenance.audit import check_input
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
@@ -101,7 +102,7 @@ def build(
             mark_lost(module, "import")
         main = main_of(module)
         give_state(module, main, seed)
-        inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
+        inputs, outputs = tuple(names_of_inputs(main)), names_of(main, "output_names")
         resolve_casts(module)
         main = main_of(module)
         _check_sizes(module)

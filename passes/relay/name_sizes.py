@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import cast
 
 from xdsl.context import Context
@@ -40,11 +41,18 @@ Shapes = Mapping[str, "Sequence[Size]"]
 
 
 def names_of_inputs(main: FuncOp) -> list[str]:
-    """The names of a function's arguments, as the source has them where it has any."""
+    """The names of a function's arguments, each once, as the source has them where it has any."""
     attribute = main.attributes.get("input_names")
     names = [name.data for name in cast("ArrayAttr[StringAttr]", attribute)] if isinstance(attribute, ArrayAttr) else []
     rest = main.block.args[len(names) :]
-    return names + [argument.name_hint or f"input{len(names) + k}" for k, argument in enumerate(rest)]
+    names += [argument.name_hint or f"input{len(names) + k}" for k, argument in enumerate(rest)]
+    taken = set(names)
+    # Values have hints alike: xDSL drops the number behind one.
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            names[k] = next(new for n in count(1) if (new := f"{name}_{n}") not in taken)
+            taken.add(names[k])
+    return names
 
 
 def shape_inputs(module: ModuleOp, shapes: Shapes, ranges: Ranges) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, numpy_helper
 
 import whence
+from whence import relay
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.transform import LayoutTransformOp
 
@@ -136,3 +137,17 @@ def test_several_threads_of_the_caller(exe: whence.Executable):
     with ThreadPoolExecutor(4) as threads:
         for got, want in zip(threads.map(exe, inputs * 5), wanted * 5, strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("in_tuple", [False, True])
+@pytest.mark.parametrize("names", [("x_0", "x_1"), ("x", "x"), ("x", "x_1", "x")])
+def test_inputs_whose_names_are_alike_stay_apart(names: tuple[str, ...], in_tuple: bool):
+    params = [relay.var(name, shape=(4,)) for name in names]
+    difference = relay.subtract(params[0], params[-1])
+    # A program that returns a tuple is one of the virtual machine.
+    body = relay.Tuple([difference]) if in_tuple else difference
+    exe = whence.compile(relay.IRModule.from_expr(relay.Function(params, body)))
+    arrays = [np.full(4, 10.0**k, np.float32) for k in range(len(names))]
+    assert len({spec.name for spec in exe.inputs}) == len(names)
+    for result in (exe(*arrays), exe(**{spec.name: value for spec, value in zip(exe.inputs, arrays, strict=True)})):
+        np.testing.assert_array_equal(result[0] if in_tuple else result, arrays[0] - arrays[-1])

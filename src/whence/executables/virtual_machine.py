@@ -26,6 +26,7 @@ from whence.executables.shipping import export_language
 from whence.executables.sized import SizedExecutable
 from whence.passes.functions import COMPOSITE
 from whence.passes.relay.inlining import inline_calls
+from whence.passes.relay.name_sizes import names_of_inputs
 from whence.planning.archive import LayerFate
 from whence.planning.language import translate
 from whence.planning.stretches import Operators
@@ -73,8 +74,7 @@ def _named(module: ModuleOp) -> list[tuple[str, FuncOp]]:
 
 def _function(types: ValueTypes, func: FuncOp, region: Region) -> LanguageFunction:
     """Return a function of the module as callers know it."""
-    default = "input" if func.sym_name.data == "main" else "argument "
-    names = tuple(argument.name_hint or f"{default}{k}" for k, argument in enumerate(func.block.args))
+    names = tuple(names_of_inputs(func))
     inputs, outputs = (
         tuple(map(types.of, group.data)) for group in (func.function_type.inputs, func.function_type.outputs)
     )
