@@ -12,7 +12,7 @@ from ...dialects.sizes import same
 from ..relay.defaults import completed
 from ..relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 from .rows import FOLLOWING
-from .terms import axes_of, call, constant, dtype_of, infer_shallow, rank_of, shape_of
+from .terms import axes_of, call, constant, coordinates_first, coordinates_last, dtype_of, infer_shallow, rank_of, shape_of
 from .types import is_unknown
 
 
@@ -182,6 +182,15 @@ def _resized(node: Call) -> Call | None:
     return call("image.resize2d", *node.args, **attrs)
 
 
+def _points(node: Call) -> Call | None:
+    """`gather_nd` and `scatter_nd`, whose coordinates are last in Relax."""
+    data, points, *updates = node.args
+    if coordinates_last(points) is not None:
+        return None
+    moved = call("transpose", points, axes=[*range(1, rank_of(points)), 0])
+    return call(cast(Op, node.op).name, data, coordinates_first(moved), *updates, **node.attrs)
+
+
 _EXPANSIONS: Mapping[str, Callable[[Call], Call | None]] = {
     "nn.bias_add": _bias_add,
     "nn.matmul": _matmul,
@@ -198,4 +207,6 @@ _EXPANSIONS: Mapping[str, Callable[[Call], Call | None]] = {
     "reshape": _reshaped,
     "argmax": _place,
     "argmin": _place,
+    "gather_nd": _points,
+    "scatter_nd": _points,
 }

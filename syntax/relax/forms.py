@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...support.errors import FrontendError
 from ..relay.defaults import completed
-from ..relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
+from ..relay.expr import Call, Constant, Expr, Op, Tuple
+from .norms import NORMS_READ, NORMS_WRITTEN
 from .rows import Shape, Values
-from .terms import axes_of, call, constant, dtype_of, number_of, product, rank_of, scalar, shape_of, variance
+from .terms import axes_of, call, constant, coordinates_first, coordinates_last, dtype_of, items_of, number_of, rank_of, scalar, variance
 
 # Operators with another dtype, or another form of a parameter.
 
@@ -34,7 +34,9 @@ def _like(call_: Call) -> Values:
 
 
 def _full(values: Values) -> Expr:
-    fill = values["fill_value"]
+    fill, shape = values["fill_value"], values["shape"]
+    if isinstance(shape, Expr):
+        return call("dyn.full", fill, shape, dtype=values["dtype"] or dtype_of(fill))
     return call("full", fill, shape=list(values["shape"]), dtype=values["dtype"] or dtype_of(fill))
 
 
@@ -175,8 +177,34 @@ def _written_slice(call_: Call) -> Values | None:
     return {"x": call_.args[0], **wrapped, "strides": None if strides is None else tuple(strides)}
 
 
-def _reshape(values: Values) -> Expr:
-    return call("reshape", values["x"], newshape=list(values["shape"]))
+def _shaped(op: str, key: str) -> Callable[[Values], Expr]:
+    """`reshape` and `broadcast_to` to a shape, which may be a tensor that a call decides."""
+
+    def read(values: Values) -> Expr:
+        shape = values["shape"]
+        if isinstance(shape, Expr):
+            return call(f"dyn.{op}", values["x"], shape)
+        return call(op, values["x"], **{key: list(shape)})
+
+    return read
+
+
+def _filled(op: str) -> Callable[[Values], Expr]:
+    def read(values: Values) -> Expr:
+        shape, dtype = values["shape"], values["dtype"]
+        if isinstance(shape, Expr):
+            return call(f"dyn.{op}", shape, dtype=dtype)
+        return call(op, shape=list(shape), dtype=dtype)
+
+    return read
+
+
+def _written_filled(call_: Call) -> Values:
+    return {"shape": Shape(call_.attrs["shape"]), "dtype": call_.attrs["dtype"]}
+
+
+def _written_broadcast_to(call_: Call) -> Values:
+    return {"x": call_.args[0], "shape": Shape(call_.attrs["shape"])}
 
 
 def _written_reshape(call_: Call) -> Values | None:
@@ -273,156 +301,43 @@ def _written_triangle(upper: bool) -> Callable[[Call], Values | None]:
     return write
 
 
-# Products and norms.
-
-
-def _matmul(values: Values) -> Expr:
-    left, right = values["x1"], values["x2"]
-    ranks = rank_of(left), rank_of(right)
-    if not all(ranks):
-        raise FrontendError("matmul: expected operands of at least one dimension, got a scalar")
-    a = left if ranks[0] > 1 else call("expand_dims", left, axis=0)
-    b = right if ranks[1] > 1 else call("expand_dims", right, axis=1)
-    matrices = product(a, b, values["out_dtype"])
-    dropped = [-2] * (ranks[0] == 1) + [-1] * (ranks[1] == 1)
-    return call("squeeze", matrices, axis=dropped) if dropped else matrices
-
-
-def _written_matmul(call_: Call) -> Values | None:
-    attrs = completed(cast(Op, call_.op).name, call_.attrs)
-    if attrs["transpose_a"] or attrs["transpose_b"]:
-        return None
-    return {"x1": call_.args[0], "x2": call_.args[1], "out_dtype": attrs["out_dtype"] or None}
-
-
-def _linear(values: Values) -> Expr:
-    data, weight, bias = values["data"], values["weight"], values["bias"]
-    if rank_of(data) == 1:
-        row = _linear({**values, "data": call("expand_dims", data, axis=0), "bias": None})
-        product: Expr = call("squeeze", row, axis=[0])
-    else:
-        product = call("nn.dense", data, weight, out_dtype=values["out_dtype"])
-    return product if bias is None else call("add", product, bias)
-
-
-def _written_linear(call_: Call) -> Values:
-    data, weight = call_.args
-    return {"data": data, "weight": weight, "bias": None, "out_dtype": call_.attrs["out_dtype"] or None}
-
-
-def _options(values: Values) -> dict[str, Any]:
-    return {key: values[key] for key in ("epsilon", "center", "scale")}
-
-
-def _batch_norm(values: Values) -> Expr:
-    names = ("data", "gamma", "beta", "moving_mean", "moving_var")
-    data, gamma, beta, *moving = (values[name] for name in names)
-    axis = axes_of(values["axis"], rank_of(data))[0]
-    if not values["training"]:
-        return call("nn.batch_norm", data, gamma, beta, *moving, axis=axis, **_options(values))
-    others = [a for a in range(rank_of(data)) if a != axis]
-    mean = call("mean", data, axis=others)
-    spread = call("variance", data, call("mean", data, axis=others, keepdims=True), axis=others)
-    normal = call("nn.batch_norm", data, gamma, beta, mean, spread, axis=axis, **_options(values))
-    momentum = float(values["momentum"])
-    moved = [
-        call(
-            "add",
-            call("multiply", old, scalar(1 - momentum, old)),
-            call("multiply", new, scalar(momentum, old)),
-        )
-        for old, new in zip(moving, (mean, spread), strict=True)
-    ]
-    return Tuple([TupleGetItem(normal, 0), *moved])
-
-
-def _written_batch_norm(call_: Call) -> Values:
-    names = ("data", "gamma", "beta", "moving_mean", "moving_var")
-    attrs = completed("nn.batch_norm", call_.attrs)
-    return {**dict(zip(names, call_.args, strict=True)), **attrs, "momentum": 0.1, "training": False}
-
-
-def _channel_norm(op: str) -> Callable[[Values], Expr]:
-    """`group_norm` and `instance_norm`, whose axes are all behind the channels."""
-
-    def read(values: Values) -> Expr:
-        data = values["data"]
-        rank = rank_of(data)
-        (channel,) = axes_of(values["channel_axis"], rank)
-        axes = sorted(axes_of(values["axes"], rank))
-        if axes != [a for a in range(1, rank) if a != channel]:
-            expected = [a for a in range(1, rank) if a != channel]
-            raise FrontendError(f"{op}: expected all other axes behind the batch, {expected}, got {axes}")
-        groups = {"num_groups": values["num_groups"]} if "num_groups" in values else {}
-        return call(op, data, values["gamma"], values["beta"], axis=channel, **groups, **_options(values))
-
-    return read
-
-
-def _written_channel_norm(call_: Call) -> Values:
-    data, gamma, beta = call_.args
-    attrs = completed(cast(Op, call_.op).name, call_.attrs)
-    rank = rank_of(data)
-    (channel,) = axes_of(attrs.pop("axis"), rank)
-    axes = [a for a in range(1, rank) if a != channel]
-    groups = {"num_groups": attrs.pop("num_groups")} if "num_groups" in attrs else {}
-    operands = {"data": data, "gamma": gamma, "beta": beta}
-    return {**operands, **groups, "channel_axis": channel, "axes": axes, **attrs}
-
-
-def _nll_loss(values: Values) -> Expr:
-    predictions, weights = values["predictions"], values["weights"]
-    if weights is None:
-        classes = shape_of(predictions)[min(1, rank_of(predictions) - 1)]
-        weights = call("ones", shape=[classes], dtype=dtype_of(predictions))
-    options = {key: values[key] for key in ("reduction", "ignore_index")}
-    return call("nn.nll_loss", predictions, values["targets"], weights, **options)
-
-
-def _written_nll_loss(call_: Call) -> Values:
-    names = ("predictions", "targets", "weights")
-    return {**dict(zip(names, call_.args, strict=True)), **completed("nn.nll_loss", call_.attrs)}
-
-
 # Points: their coordinates are last in Relax, and first in relay.
 
 
-def _first(points: Expr) -> Expr:
-    rank = rank_of(points)
-    return call("transpose", points, axes=[rank - 1, *range(rank - 1)])
-
-
-def _last(points: Expr) -> Expr | None:
-    """Return points whose coordinates `_first` moved; None for others."""
-    if isinstance(points, Call) and points.op == Op("transpose"):
-        rank = rank_of(points)
-        if list(points.attrs["axes"] or ()) == [rank - 1, *range(rank - 1)]:
-            return points.args[0]
-    return None
-
-
 def _gather_nd(values: Values) -> Expr:
-    return call("gather_nd", values["data"], _first(values["indices"]), batch_dims=values["batch_dims"])
+    return call("gather_nd", values["data"], coordinates_first(values["indices"]), batch_dims=values["batch_dims"])
 
 
 def _written_gather_nd(call_: Call) -> Values | None:
     data, points = call_.args
-    indices = _last(points)
+    indices = coordinates_last(points)
     return indices and {"data": data, "indices": indices, "batch_dims": call_.attrs["batch_dims"]}
 
 
+def _index_tensor(values: Values) -> Expr:
+    return call("adv_index", Tuple([values["data"], *items_of(values["indices"])]))
+
+
+def _written_index_tensor(call_: Call) -> Values | None:
+    if not isinstance(call_.args[0], Tuple):
+        return None
+    data, *indices = call_.args[0].fields
+    return {"data": data, "indices": indices}
+
+
 def _scatter_nd(values: Values) -> Expr:
-    return call("scatter_nd", values["data"], _first(values["indices"]), values["updates"], mode=values["reduction"])
+    return call("scatter_nd", values["data"], coordinates_first(values["indices"]), values["updates"], mode=values["reduction"])
 
 
 def _written_scatter_nd(call_: Call) -> Values | None:
     data, points, updates = call_.args
-    indices = _last(points)
+    indices = coordinates_last(points)
     return indices and {"data": data, "indices": indices, "updates": updates, "reduction": call_.attrs["mode"]}
 
 
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 READ: Mapping[str, Callable[[Values], Expr]] = {
+    **NORMS_READ,
     **{name: _reduced(name) for name in _REDUCTIONS},
     **{name: _place(name) for name in ("argmax", "argmin")},
     **{name: _dtype(name) for name in ("zeros_like", "ones_like", "full_like")},
@@ -434,22 +349,21 @@ READ: Mapping[str, Callable[[Values], Expr]] = {
     "expand_dims": _expand_dims,
     "strided_slice": _slice,
     "nn.pad": _pad,
-    "reshape": _reshape,
+    "reshape": _shaped("reshape", "newshape"),
+    "broadcast_to": _shaped("broadcast_to", "shape"),
+    "zeros": _filled("zeros"),
+    "ones": _filled("ones"),
     "one_hot": _one_hot,
     "arange": _arange,
     "tril": _triangle(False),
     "triu": _triangle(True),
-    "matmul": _matmul,
-    "linear": _linear,
-    "nn.batch_norm": _batch_norm,
-    "nn.group_norm": _channel_norm("nn.group_norm"),
-    "nn.instance_norm": _channel_norm("nn.instance_norm"),
-    "nn.nll_loss": _nll_loss,
+    "index_tensor": _index_tensor,
     "gather_nd": _gather_nd,
     "scatter_nd": _scatter_nd,
 }
 """The meanings in relay of operators whose parameters are others."""
 WRITTEN: Mapping[str, Callable[[Call], Values | None]] = {
+    **NORMS_WRITTEN,
     **{name: _written_reduced for name in _REDUCTIONS},
     **{name: _written_place(name) for name in ("argmax", "argmin")},
     **{name: _like for name in ("zeros_like", "ones_like", "full_like")},
@@ -462,16 +376,14 @@ WRITTEN: Mapping[str, Callable[[Call], Values | None]] = {
     "strided_slice": _written_slice,
     "nn.pad": _written_pad,
     "reshape": _written_reshape,
+    "broadcast_to": _written_broadcast_to,
+    "zeros": _written_filled,
+    "ones": _written_filled,
     "one_hot": _written_one_hot,
     "arange": _written_arange,
     "tril": _written_triangle(False),
     "triu": _written_triangle(True),
-    "matmul": _written_matmul,
-    "linear": _written_linear,
-    "nn.batch_norm": _written_batch_norm,
-    "nn.group_norm": _written_channel_norm,
-    "nn.instance_norm": _written_channel_norm,
-    "nn.nll_loss": _written_nll_loss,
+    "index_tensor": _written_index_tensor,
     "gather_nd": _written_gather_nd,
     "scatter_nd": _written_scatter_nd,
 }

@@ -7,6 +7,8 @@ from functools import cache
 
 from .compositions import COMPOSED
 from .forms import READ, WRITTEN
+from .layouts import layout_transform
+from .positions import POSITIONED
 from .rows import Row, parameters
 
 _CONV = 'strides={one} padding={pad} dilation={one} groups=1 data_layout="{d}" kernel_layout="{k}" out_layout=None'
@@ -61,8 +63,8 @@ nn.prelu            nn.prelu            data alpha axis=1
 nn.dropout          nn.dropout          data rate=0.5
 nn.batch_flatten    nn.batch_flatten    data
 nn.cross_entropy_with_logits nn.cross_entropy_with_logits predictions labels
-nn.layer_norm       nn.layer_norm       data gamma beta axes:axis[one]=! {_NORM}
-nn.rms_norm         nn.rms_norm         data weight axes:axis[one]=-1 epsilon=1e-05
+nn.layer_norm       nn.layer_norm       data gamma beta axes=! {_NORM}
+nn.rms_norm         nn.rms_norm         data weight axes=-1 epsilon=1e-05
 image.grid_sample image.grid_sample data grid method="bilinear" layout="NCHW" padding_mode="zeros" align_corners=False
 image.affine_grid   image.affine_grid   data size:target_shape[shape]=! align_corners=True
 vision.roi_align vision.roi_align data rois pooled_size=! spatial_scale=! sample_ratio=-1 aligned=False {_ALIGN}
@@ -70,6 +72,7 @@ vision.roi_pool     vision.roi_pool     data rois pooled_size=! spatial_scale=! 
 argmax              cast                x axis=None keepdims=False
 argmin              cast                x axis=None keepdims=False
 astype              cast                x dtype=!
+wrap_param          cast                data dtype="float32"
 where               where               condition x1 x2
 concat              concatenate         *tensors axis=0
 stack               stack               *tensors axis=0
@@ -118,6 +121,8 @@ nn.batch_norm       nn.batch_norm       data gamma beta moving_mean moving_var a
 nn.group_norm       nn.group_norm       data gamma beta num_groups=! channel_axis=! axes=! {_NORM}
 nn.instance_norm    nn.instance_norm    data gamma beta channel_axis=! axes=! {_NORM}
 nn.nll_loss         nn.nll_loss         predictions targets weights? reduction="mean" ignore_index=-100
+index_tensor        adv_index           data *indices
+dynamic_strided_slice dyn.strided_slice x begin end strides
 gather_nd           gather_nd           data indices batch_dims=0
 scatter_nd          scatter_nd          data indices updates reduction="update"
 one_hot             one_hot             indices on_value=! off_value=! depth=! axis=-1
@@ -134,6 +139,9 @@ def _row(text: str) -> Row:
     return Row(name, relay, parameters(" ".join(rest), "" if own else relay), READ.get(name), WRITTEN.get(name))
 
 
+_LAYOUT = "layout_transform x index_map=! pad_value=None axis_separators=None input_axis_separators=None"
+
+
 @cache
 def rows() -> Mapping[str, Row]:
     """Return the rows by Relax's names."""
@@ -141,7 +149,7 @@ def rows() -> Mapping[str, Row]:
     texts += [f"{name} {name} x" for name in _UNARY.split()]
     texts += [f"{name} {name} x1 x2" for name in _BINARY.split()]
     result = {row.name: row for row in map(_row, (*texts, *_windows()))}
-    for signature, read in COMPOSED.items():
+    for signature, read in {**COMPOSED, **POSITIONED, _LAYOUT: layout_transform}.items():
         name, _, rest = signature.partition(" ")
         result[name] = Row(name, "", parameters(rest, ""), read)
     return result

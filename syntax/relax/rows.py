@@ -110,6 +110,9 @@ def _to_relay(parameter: Parameter, value: Any) -> Any:
         return not value
     if parameter.form == "one":
         return _one(value)
+    if isinstance(parameter.default, list) and (isinstance(value, int) or len(value) == 1):
+        # One number stands for all axes.
+        return [_one(value)] * len(cast("list[Any]", parameter.default))
     return list(cast("tuple[Any]", value)) if isinstance(value, tuple) else value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, cast
 
 from ...dialects.sizes import SizeExpr
@@ -59,6 +60,8 @@ class Spelling:
                 return f"[{', '.join(self.value('', item) for item in cast('list[Any]', value))}]"
             case SizeExpr():
                 return size_text(value)
+            case float() if not isfinite(value):
+                return f'T.float64("{value}")'
             case _:
                 return repr(value)
 

@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import dtype_name
-from ...dialects.relay.types import function_type
+from ...dialects.relay.types import fields_of, function_type
 from ...dialects.sizes import Size, broadcast_sizes, same_shape
 from ...dialects.sizes import product as product_of
 from ...dialects.sizes.types import extents_of
 from ...support.dtypes import numpy_of
 from ...support.errors import FrontendError
-from ..relay.expr import Call, Constant, Expr, GlobalVar, Op, Program
+from ..relay.expr import Call, Constant, Expr, GlobalVar, Op, Program, TupleGetItem
 from ..relay.infer import Inference
 from ..relay.unify import Term, term_of
 
@@ -133,3 +133,33 @@ def variance(values: Mapping[str, Any]) -> Expr:
     axes = [axis] if isinstance(axis, int) else axis
     mean = call("mean", data, axis=axes, keepdims=True)
     return call("variance", data, mean, axis=axes, keepdims=values["keepdims"])
+
+
+def sizes_tensor(shape: Sequence[Size]) -> Expr:
+    """Return the extents of a shape as a vector of int64."""
+    if all(isinstance(extent, int) for extent in shape):
+        return constant(np.asarray(shape, np.int64), "int64")
+    return call("sizes", values=list(shape), shape=[len(shape)])
+
+
+def items_of(value: Any) -> list[Expr]:
+    """Return the tensors of a list, or of an expression that is a tuple or a tensor."""
+    if isinstance(value, list | tuple):
+        return list(cast("Sequence[Expr]", value))
+    fields = fields_of(infer_shallow(value))
+    return [value] if fields is None else [TupleGetItem(value, k) for k in range(len(fields))]
+
+
+def coordinates_first(points: Expr) -> Expr:
+    """Return points whose coordinates are last, as in Relax, with these first."""
+    rank = rank_of(points)
+    return call("transpose", points, axes=[rank - 1, *range(rank - 1)])
+
+
+def coordinates_last(points: Expr) -> Expr | None:
+    """Return points whose coordinates `coordinates_first` moved; None for others."""
+    if isinstance(points, Call) and points.op == Op("transpose"):
+        rank = rank_of(points)
+        if list(points.attrs["axes"] or ()) == [rank - 1, *range(rank - 1)]:
+            return points.args[0]
+    return None

@@ -36,7 +36,7 @@ def read(source: Source, captured: Captured = nothing, aliases: Mapping[str, str
 
     Raises TextError with all mistakes of the text, at most 20, and their places.
     """
-    words = {letter: letter for letter in "TIR"} | dict(aliases or {})
+    words = {letter: letter for letter in "TIR"} | {"relax": "R"} | dict(aliases or {})
     found: list[ast.FunctionDef | ast.ClassDef] = []
     head = Head()
     for node in source.parsed().body:

@@ -29,6 +29,11 @@ def _call_tir(reader: Values, node: ast.Call, args: Sequence[Any], named: Mappin
     return _kernel_call(reader, node, _by_name(("gvar", "args", "out_ty", "tir_vars"), args, named))
 
 
+def _call_tir_with_grad(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
+    """A call whose derivative TVM makes by a function; the value is that of the kernel."""
+    return _call_tir(reader, node, args[:3], named)
+
+
 def _call_tir_inplace(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
     names = ("gvar", "args", "inplace_indices", "out_ty", "tir_vars")
     return _kernel_call(reader, node, _by_name(names, args, named))
@@ -101,6 +106,7 @@ def _match_cast(reader: Values, node: ast.Call, args: Sequence[Any], named: Mapp
 
 CALLS: Mapping[str, Special] = {
     "call_tir": _call_tir,
+    "call_tir_with_grad": _call_tir_with_grad,
     "call_tir_inplace": _call_tir_inplace,
     "call_dps_packed": _call_dps_packed,
     "match_cast": _match_cast,

@@ -50,7 +50,10 @@ class Types:
         if not isinstance(node, ast.Name) or not parts or node.id in self.names:
             return ""
         letter = self._letter(node.id)
-        return ".".join([letter, *reversed(parts)]) if letter else ""
+        if letter == "R" and parts[-1] == "op":
+            # `relax.op.add` is `R.add`.
+            parts.pop()
+        return ".".join([letter, *reversed(parts)]) if letter and parts else ""
 
     def look_up(self, node: ast.Name) -> Any:
         """Return what a name stands for; a size for one that is declared outside."""

@@ -19,9 +19,10 @@ from whence.support.dtypes import NAMES, Array, numpy_of
 from whence.support.errors import WhenceError
 from whence.support.names import did_you_mean
 from whence.syntax.relax.constants import KINDS
+from whence.syntax.relax.layouts import IndexMap
 from whence.syntax.relax.operators import rows
 from whence.syntax.relax.rows import Shape, bound
-from whence.syntax.relax.terms import constant, infer_shallow, shape_of, tensor_of
+from whence.syntax.relax.terms import constant, infer_shallow, shape_of, sizes_tensor, tensor_of
 from whence.syntax.relax.types import is_unknown
 from whence.syntax.relay.expr import (
     Call,
@@ -140,6 +141,8 @@ class Values(Types):
         """Return a value as an expression with a type; raises Mistake if it is none."""
         if isinstance(value, tuple | list) and not isinstance(value, Shape):
             value = Tuple([self.as_expression(node, part) for part in cast("Sequence[Any]", value)])
+        if isinstance(value, Shape):
+            value = sizes_tensor(value)
         if not isinstance(value, Expr):
             self.source.refuse(node, f"expected a tensor, got {described(value)}")
         self.locate(value, node)
@@ -190,6 +193,8 @@ class Values(Types):
         value, index = self.value(node.value), self.value(node.slice)
         if not isinstance(index, int):
             self.source.refuse(node.slice, f"expected the number of a field, got {ast.unparse(node.slice)}")
+        if isinstance(value, tuple) and isinstance(node.value, ast.Tuple):
+            value = self.as_expression(node.value, cast("Any", value))
         if isinstance(value, Shape | tuple | list):
             items = cast("Sequence[Any]", value)
             if not -len(items) <= index < len(items):
@@ -251,8 +256,8 @@ class Values(Types):
     def _word_call(self, node: ast.Call, name: str) -> Any:
         if name in IMPURE and self.in_dataflow:
             self.source.refuse(node, f"expected calls that only compute in a dataflow block, got R.{name}")
-        elsewhere = _ELSEWHERE.get(name) or _ROOMS.get(name.partition(".")[0])
-        if elsewhere is not None:
+        elsewhere = _ELSEWHERE.get(name) or (name not in rows() and _ROOMS.get(name.partition(".")[0]))
+        if elsewhere:
             self.source.refuse(node, f"expected an operator, got R.{name}: there are no {elsewhere}")
         special = self.special(name)
         if special is None and name not in rows():
@@ -282,11 +287,24 @@ class Values(Types):
         return _SPECIAL.get(name)
 
     def _argument(self, node: ast.expr) -> Any:
-        """Return an argument of a call, which may be a type, or a list of types."""
+        """Return an argument of a call, which may be a type, a list of types, or an index map."""
+        if isinstance(node, ast.Lambda):
+            return self._index_map(node)
         if isinstance(node, ast.List):
             return [self._argument(part) for part in node.elts]
         is_type = self.word(node.func if isinstance(node, ast.Call) else node) in TYPE_WORDS
         return self.type(node) if is_type else self.value(node)
+
+    def _index_map(self, node: ast.Lambda) -> IndexMap:
+        names = tuple(argument.arg for argument in node.args.args)
+        before, self.names = self.names, {**self.names, **{name: self.symbol(node, name) for name in names}}
+        read = dict(self.symbols)
+        try:
+            parts = node.body.elts if isinstance(node.body, ast.Tuple | ast.List) else [node.body]
+            return IndexMap(names, tuple(self.size(part) for part in parts))
+        finally:
+            # Indices are no sizes that something must bind.
+            self.names, self.symbols = before, read
 
     def operator(self, node: ast.AST, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Expr:
         """Return the call of an operator of Relax, with a type."""
@@ -387,6 +405,7 @@ _SPECIAL: Mapping[str, Special] = {
     "prim_value": _first,
     "str": _first,
     "dtype": _first,
+    "tensor_to_shape": _first,
     "null_value": _optional,
 }
 """Words that are no operators."""
