@@ -12,7 +12,17 @@ from ...dialects.sizes import same
 from ..relay.defaults import completed
 from ..relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 from .rows import FOLLOWING
-from .terms import axes_of, call, constant, coordinates_first, coordinates_last, dtype_of, infer_shallow, rank_of, shape_of
+from .terms import (
+    axes_of,
+    call,
+    constant,
+    coordinates_first,
+    coordinates_last,
+    dtype_of,
+    infer_shallow,
+    rank_of,
+    shape_of,
+)
 from .types import is_unknown
 
 

@@ -11,7 +11,19 @@ from ..relay.defaults import completed
 from ..relay.expr import Call, Constant, Expr, Op, Tuple
 from .norms import NORMS_READ, NORMS_WRITTEN
 from .rows import Shape, Values
-from .terms import axes_of, call, constant, coordinates_first, coordinates_last, dtype_of, items_of, number_of, rank_of, scalar, variance
+from .terms import (
+    axes_of,
+    call,
+    constant,
+    coordinates_first,
+    coordinates_last,
+    dtype_of,
+    items_of,
+    number_of,
+    rank_of,
+    scalar,
+    variance,
+)
 
 # Operators with another dtype, or another form of a parameter.
 
@@ -326,7 +338,9 @@ def _written_index_tensor(call_: Call) -> Values | None:
 
 
 def _scatter_nd(values: Values) -> Expr:
-    return call("scatter_nd", values["data"], coordinates_first(values["indices"]), values["updates"], mode=values["reduction"])
+    return call(
+        "scatter_nd", values["data"], coordinates_first(values["indices"]), values["updates"], mode=values["reduction"]
+    )
 
 
 def _written_scatter_nd(call_: Call) -> Values | None:

@@ -125,5 +125,6 @@ def _moved(index_map: IndexMap, extents: Sequence[int], parts: Sequence[int]) ->
     flat = flat.reshape(parts)
     steps = [int(flat.take(1, axis).reshape(-1)[0]) if extent > 1 else 0 for axis, extent in enumerate(parts)]
     axes = sorted(range(len(parts)), key=lambda axis: -steps[axis])
-    expected: Any = np.arange(flat.size).reshape([parts[axis] for axis in axes])
+    count: Array = np.arange(prod(parts))
+    expected: Array = count.reshape([parts[axis] for axis in axes])
     return (axes, result) if np.array_equal(flat.transpose(axes), expected) else None

@@ -98,9 +98,7 @@ def _median(values: Values) -> Expr:
     middle = (extent - 1) // 2
     places = call("argsort", flat, axis=along, is_ascend=True, dtype="int64")
     ordered = call("gather", flat, places, axis=along)
-    parts = [
-        call("strided_slice", part, begin=[middle], end=[middle + 1], axes=[along]) for part in (ordered, places)
-    ]
+    parts = [call("strided_slice", part, begin=[middle], end=[middle + 1], axes=[along]) for part in (ordered, places)]
     if not axes:
         return call("reshape", parts[0], newshape=[1] if keepdims else [])
     return Tuple(parts if keepdims else [call("squeeze", part, axis=[along]) for part in parts])

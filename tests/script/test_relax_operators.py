@@ -1,6 +1,6 @@
 """Operators of Relax that several operators of relay make up, against numpy: values, shapes and dtypes."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
