@@ -162,7 +162,8 @@ class _Functions(Blocks):
             buffer_map = {p.data: p for p in params if isinstance(p, Buffer)}
             buffer_map |= {handle: buffer for handle, buffer in self.handles.items() if buffer is not None}
             variables = [param.data if isinstance(param, Buffer) else param for param in params]
-            return PrimFunc(variables, body, None, buffer_map, self.attrs)
+            with self.source.judged(node):
+                return PrimFunc(variables, body, None, buffer_map, self.attrs)
 
     def _within_root(self, body: Stmt) -> Stmt:
         """Return what is in the block that stands for the function, whose notes are the function's."""
