@@ -10,7 +10,7 @@ import numpy as np
 from ..relay.defaults import completed
 from ..relay.expr import Call, Constant, Expr, Op, Tuple
 from .norms import NORMS_READ, NORMS_WRITTEN
-from .rows import Shape, Values
+from .rows import Shape, Values, repeated
 from .terms import (
     axes_of,
     call,
@@ -22,6 +22,7 @@ from .terms import (
     number_of,
     rank_of,
     scalar,
+    shape_of,
     variance,
 )
 
@@ -313,6 +314,33 @@ def _written_triangle(upper: bool) -> Callable[[Call], Values | None]:
     return write
 
 
+# Windows.
+
+
+def _pool(op: str, rank: int) -> Callable[[Values], Expr]:
+    """`max_pool` and `avg_pool`, which with `ceil_mode` have no window that begins behind the data in Relax."""
+
+    def read(values: Values) -> Expr:
+        attrs = {key: value for key, value in values.items() if key != "data"}
+        attrs |= {key: repeated(attrs[key], rank) for key in ("pool_size", "strides", "padding", "dilation")}
+        data, layout = values["data"], str(values["layout"])
+        pooled = call(op, data, **attrs)
+        if not values["ceil_mode"]:
+            return pooled
+        shape, result = shape_of(data), shape_of(pooled)
+        ends: dict[int, int] = {}
+        for before, stride, letter in zip(attrs["padding"], attrs["strides"], "DHW"[3 - rank :], strict=False):
+            axis = layout.find(letter)
+            extent, windows = shape[axis], result[axis]
+            if isinstance(extent, int) and isinstance(windows, int) and (windows - 1) * stride >= extent + before:
+                ends[axis] = windows - 1
+        if not ends:
+            return pooled
+        return call("strided_slice", pooled, begin=[0] * len(ends), end=list(ends.values()), axes=list(ends))
+
+    return read
+
+
 # Points: their coordinates are last in Relax, and first in relay.
 
 
@@ -362,6 +390,7 @@ READ: Mapping[str, Callable[[Values], Expr]] = {
     "repeat": _repeat,
     "expand_dims": _expand_dims,
     "strided_slice": _slice,
+    **{f"nn.{kind}_pool{rank}d": _pool(f"nn.{kind}_pool{rank}d", rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
     "nn.pad": _pad,
     "reshape": _shaped("reshape", "newshape"),
     "broadcast_to": _shaped("broadcast_to", "shape"),

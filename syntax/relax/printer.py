@@ -344,7 +344,9 @@ class _FunctionPrinter:
             return (yield from special(self, call))
         if (other := expanded(call)) is None:
             if (name := self._own_kernels.name_for(call)) is not None:
-                return (yield from self.kernel_call(call, name))
+                text = yield from self.kernel_call(call, name)
+                self._hints[call] = yield from self._hint(call)
+                return text
             expected = "an operator that Relax has with these attributes"
             raise FrontendError(message(f"Relax: {op.name}", expected, "none", location_of(call.span)))
         for node in post_order(other, call.args):

@@ -112,7 +112,7 @@ def _to_relay(parameter: Parameter, value: Any) -> Any:
         return _one(value)
     if isinstance(parameter.default, list) and (isinstance(value, int) or len(value) == 1):
         # One number stands for all axes.
-        return [_one(value)] * len(cast("list[Any]", parameter.default))
+        return repeated(value, len(cast("list[Any]", parameter.default)))
     return list(cast("tuple[Any]", value)) if isinstance(value, tuple) else value
 
 
@@ -130,6 +130,12 @@ def _to_relax(parameter: Parameter, value: Any) -> Any:
             if isinstance(value, tuple):
                 return list(cast("tuple[Any]", value))
             return None if value == "" else value
+
+
+def repeated(value: Any, count: int) -> list[Any]:
+    """Return a number for each of several axes, of a list, or of one number for all."""
+    items = _items(value)
+    return items * count if len(items) == 1 else items
 
 
 def _items(value: Any) -> list[Any]:

@@ -53,8 +53,22 @@ def test_programs_that_somebody_wrote_run_as_numpy_says(name: str):
     check(whence.script.from_source(WRITTEN[name].module()), WRITTEN[name])
 
 
-# Two networks of each kind: with attention, with images, of sizes that a call decides.
-@pytest.mark.parametrize("name", ["mobilenet_v3", "unet", "bert", "gpt2_step", "conformer", "style", "diffusion"])
+ALIKE = [
+    "mobilenet_v3",
+    "unet",
+    "bert",
+    "gpt2_step",
+    "conformer",
+    "style",
+    "diffusion",
+    "lstm",
+    "mamba",
+    "bert_dynamic",
+]
+"""Two networks of each kind: with attention, with images, with kernels of their own, of sizes that a call decides."""
+
+
+@pytest.mark.parametrize("name", ALIKE)
 def test_networks_of_the_zoo_come_back_equal(name: str):
     model, _ = SMALL[name]()
     module, _ = relay.frontend.from_onnx(model)

@@ -105,7 +105,9 @@ class _Functions(Blocks):
     def _relax(
         self, nodes: Mapping[str, ast.FunctionDef], module: str, head: Head, kernels: Mapping[str, PrimFunc]
     ) -> Program:
-        reader = relax_functions.Functions(self.source, self.captured, self.letter, head.constants)
+        reader = relax_functions.Functions(
+            self.source, self.captured, self.letter, head.constants, lambda text: read(Source(text, "<kernel>"))
+        )
         return reader.read(nodes, module, head.sizes, kernels)
 
     def module(self, node: ast.ClassDef, head: Head) -> IRModule:
@@ -125,9 +127,9 @@ class _Functions(Blocks):
                     pass
                 case _:
                     self.source.record(stmt.lineno, stmt.col_offset + 1, "expected functions in a module")
-        functions.update(self._relax(relax, node.name, head, dict(functions)).functions)
+        program = self._relax(relax, node.name, head, dict(functions))
         self.source.check()
-        return IRModule(functions)
+        return IRModule({**program.kernels, **program.functions})
 
     def function(self, node: ast.FunctionDef) -> PrimFunc:
         """A function of buffers and whole numbers."""

@@ -21,18 +21,23 @@ from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.location_text import LocationParser
 from whence.dialects.relay.call_tir import HoldsKernel
+from whence.relay.own_kernels import kernel_text
 from whence.script.names import POISON
 from whence.script.relax_calls import CALLS
 from whence.script.relax_types import UNKNOWN, contradicts, type_text
 from whence.script.relax_values import Special, Values
 from whence.script.source import Mistake, Source
 from whence.support.dtypes import Array
+from whence.support.errors import WhenceError
 from whence.syntax.relax.expansions import contracted
 from whence.syntax.relax.rows import Shape
+from whence.syntax.relax.terms import infer_shallow
 from whence.syntax.relay.attrs import operators
 from whence.syntax.relay.expr import Call, Expr, Function, GlobalVar, If, Let, Op, Program, Tuple, Var
+from whence.syntax.relay.nodes import post_order
 from whence.syntax.relay.places import span_of
 from whence.syntax.relay.tvm_forms import own_attributes
+from whence.tir.function import PrimFunc
 
 _LOCATION = re.compile(r"# (?:(\w+): )?(loc\(.*\))\s*$")
 _MEANING = re.compile(r"# relay\.([\w.]+\(.*?\))(?=  # loc\(|\s*$)")
@@ -60,11 +65,15 @@ class Functions(Values):
         captured: Callable[[str], Any],
         letter: Callable[[str], str],
         metadata: Mapping[str, Sequence[Array]],
+        kernel: Callable[[str], PrimFunc],
     ):
         super().__init__(source, captured, letter)
         self.program = Program()
         self.metadata = metadata
         self._outer: dict[str, Any] = {}
+        self._kernel = kernel
+        self._spoken_for: set[str] = set()
+        """Kernels that are those of operators."""
         self._comments = _comments(source.text)
         self._bindings = _Bindings()
 
@@ -85,6 +94,8 @@ class Functions(Values):
         for name, node in nodes.items():
             with self._kept():
                 self.program.functions[name] = self.function(node)
+        if self._spoken_for:
+            self._drop_kernels()
         return self.program
 
     @contextmanager
@@ -398,6 +409,29 @@ class Functions(Values):
         if location is not None:
             cast(Any, expr).span = span_of(location)
 
+    def _is_kernel_call(self, expr: Expr) -> bool:
+        return isinstance(expr, Call) and expr.op == Op("call_tir")
+
+    def _of_kernel(self, call: Call, kernel_call: Expr) -> Call | None:
+        """Return a call of an operator if a kernel that is called is that of the operator; None if it is another."""
+        name = str(cast(Call, kernel_call).attrs["callee"])
+        infer_shallow(call)
+        text = kernel_text(call, name, "0.27")
+        if text is None or call.inferred != kernel_call.inferred:
+            return None
+        own, given = (cast("PrimFunc", kernel) for kernel in (self._kernel(text), self.program.kernels[name]))
+        if own.script("0.27") != given.script("0.27"):
+            return None
+        self._spoken_for.add(name)
+        return call
+
+    def _drop_kernels(self) -> None:
+        """Forget kernels of operators that nothing calls but what became calls of these operators."""
+        calls = [node for function in self.program.functions.values() for node in post_order(function)]
+        called = {str(node.attrs["callee"]) for node in calls if isinstance(node, Call) and self._is_kernel_call(node)}
+        dropped = self._spoken_for - called
+        self.program.kernels = {name: k for name, k in self.program.kernels.items() if name not in dropped}
+
     def _meant(self, stmt: ast.stmt, expr: Expr) -> Expr:
         """Return the call of relay in the comment of a binding, if the binding means it."""
         match = _MEANING.search(self._comments.get(stmt.lineno, ""))
@@ -417,8 +451,8 @@ class Functions(Values):
             args = [self.expression(arg) for arg in node.args]
             attrs = {str(word.arg): self.value(word.value) for word in node.keywords}
             call = Call(Op(name), args, own_attributes(name, attrs), span=getattr(expr, "span", None))
-            meant = contracted(call, expr)
-        except Mistake:
+            meant = self._of_kernel(call, expr) if self._is_kernel_call(expr) else contracted(call, expr)
+        except (Mistake, WhenceError):
             # A comment that is none of ours says nothing.
             self.source.mistakes = mistakes
             return expr
