@@ -390,7 +390,9 @@ READ: Mapping[str, Callable[[Values], Expr]] = {
     "repeat": _repeat,
     "expand_dims": _expand_dims,
     "strided_slice": _slice,
-    **{f"nn.{kind}_pool{rank}d": _pool(f"nn.{kind}_pool{rank}d", rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
+    **{
+        f"nn.{kind}_pool{rank}d": _pool(f"nn.{kind}_pool{rank}d", rank) for kind in ("max", "avg") for rank in (1, 2, 3)
+    },
     "nn.pad": _pad,
     "reshape": _shaped("reshape", "newshape"),
     "broadcast_to": _shaped("broadcast_to", "shape"),

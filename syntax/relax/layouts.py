@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -15,7 +16,8 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..relay.expr import Expr
 from .rows import Values
-from .terms import call, number_of as number_in, scalar, shape_of
+from .terms import call, scalar, shape_of
+from .terms import number_of as number_in
 
 _MOST = 1 << 26
 """The most elements whose places are compared with those of a map."""
@@ -105,7 +107,7 @@ def layout_transform(values: Values) -> Expr:
 def _parts(extent: int, divisors: set[int]) -> list[int]:
     """Return the extents of the parts of an axis, which is as long as the divisors want."""
     wanted = sorted(divisor for divisor in divisors if divisor > 1)
-    if any(b % a for a, b in zip(wanted, wanted[1:], strict=False)):
+    if any(b % a for a, b in pairwise(wanted)):
         raise FrontendError(f"layout_transform: expected divisors that divide each other, got {wanted}")
     inner = [b // a for a, b in zip([1, *wanted], wanted, strict=False)]
     return [-(-extent // prod(inner)), *reversed(inner)]
