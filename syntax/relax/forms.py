@@ -323,22 +323,36 @@ def _pool(op: str, rank: int) -> Callable[[Values], Expr]:
     def read(values: Values) -> Expr:
         attrs = {key: value for key, value in values.items() if key != "data"}
         attrs |= {key: repeated(attrs[key], rank) for key in ("pool_size", "strides", "padding", "dilation")}
-        data, layout = values["data"], str(values["layout"])
-        pooled = call(op, data, **attrs)
+        pooled = call(op, values["data"], **attrs)
         if not values["ceil_mode"]:
             return pooled
-        shape, result = shape_of(data), shape_of(pooled)
-        ends: dict[int, int] = {}
-        for before, stride, letter in zip(attrs["padding"], attrs["strides"], "DHW"[3 - rank :], strict=False):
-            axis = layout.find(letter)
-            extent, windows = shape[axis], result[axis]
-            if isinstance(extent, int) and isinstance(windows, int) and (windows - 1) * stride >= extent + before:
-                ends[axis] = windows - 1
+        ends = _ends(pooled)
         if not ends:
             return pooled
         return call("strided_slice", pooled, begin=[0] * len(ends), end=list(ends.values()), axes=list(ends))
 
     return read
+
+
+def _ends(pooled: Call) -> dict[int, int]:
+    """Return the numbers of windows by axis where the last one begins behind the data."""
+    attrs = completed(cast(Op, pooled.op).name, pooled.attrs)
+    shape, result = shape_of(pooled.args[0]), shape_of(pooled)
+    rank, ends = len(attrs["strides"]), dict[int, int]()
+    for before, stride, letter in zip(attrs["padding"], attrs["strides"], "DHW"[3 - rank :], strict=False):
+        axis = str(attrs["layout"]).find(letter)
+        extent, windows = shape[axis], result[axis]
+        if isinstance(extent, int) and isinstance(windows, int) and (windows - 1) * stride >= extent + before:
+            ends[axis] = windows - 1
+    return ends
+
+
+def _written_pool(call_: Call) -> Values | None:
+    attrs = completed(cast(Op, call_.op).name, call_.attrs)
+    if attrs["ceil_mode"] and _ends(call_):
+        return None
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in attrs.items()}
+    return {"data": call_.args[0], **plain, "out_layout": attrs["out_layout"] or None}
 
 
 # Points: their coordinates are last in Relax, and first in relay.
@@ -419,6 +433,7 @@ WRITTEN: Mapping[str, Callable[[Call], Values | None]] = {
     "repeat": _written_repeat,
     "expand_dims": _written_expand_dims,
     "strided_slice": _written_slice,
+    **{f"nn.{kind}_pool{rank}d": _written_pool for kind in ("max", "avg") for rank in (1, 2, 3)},
     "nn.pad": _written_pad,
     "reshape": _written_reshape,
     "broadcast_to": _written_broadcast_to,
