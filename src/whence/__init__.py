@@ -71,9 +71,28 @@ refuse_names(
         "distributed": "there is one machine",
         "dpl": "patterns of relay.dataflow_pattern match the same expressions",
         "training": "gradients are relay.transform.gradient's",
-        "SeqExpr": "bindings are graphs and lets of relay",
-        "DataflowBlock": "bindings are graphs and lets of relay",
-        "BindingBlock": "bindings are graphs and lets of relay",
+        **dict.fromkeys(
+            ("SeqExpr", "Binding", "BindingBlock", "DataflowBlock", "MatchCast", "VarBinding"),
+            "bindings are graphs and lets of relay",
+        ),
+        **dict.fromkeys(
+            ("ShapeType", "ShapeStructInfo"),
+            "a shape is no argument: its sizes are names in the types of tensors",
+        ),
+        **dict.fromkeys(
+            ("AnyType", "ObjectType", "ObjectStructInfo", "PrimType", "PrimStructInfo"),
+            "values are tensors, tuples and functions; a number is a tensor without axes",
+        ),
+        **dict.fromkeys(
+            ("ExprFunctor", "ExprVisitor", "ExprMutator", "PyExprVisitor", "PyExprMutator", "expr_functor"),
+            "relay.ExprVisitor and relay.ExprMutator walk the same expressions",
+        ),
+        **dict.fromkeys(("VDevice", "vdevice"), "there is one device"),
+        "ExternFunc": "relax.op.call_dps_packed calls functions by the names that they are registered under",
+        "ExecBuilder": "functions are compiled, not written as instructions",
+        "vm_build": "relax.build compiles modules",
+        "StringImm": "texts are attributes of operators",
+        "DataTypeImm": "dtypes are attributes of operators",
     },
 )
 refuse_names("whence.relay", {"TempExpr": "rewriters return expressions, so that none of them is temporary"})

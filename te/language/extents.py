@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min, symbol
 from ...dialects.sizes.kernel import at_least, is_derived, kernel_size, negative
 from ...dialects.sizes.terms import Atom, Polynomial
 from ...support.dtypes import BOOL, fail, is_float
+from ...syntax.relay.type_view import SPELLINGS
 from .expr import Binary, Cast, Const, Expr, Extent, SizeNumber, Var, binary, convert
 from .walks import operands_first
 
@@ -163,3 +164,24 @@ _ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
     "max": size_max,
     "min": size_min,
 }
+
+
+class _Symbols(Mapping[str, SizeExpr]):
+    """Each variable as the size of its name."""
+
+    def __getitem__(self, name: str) -> SizeExpr:
+        return symbol(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _size_in_types(extent: object) -> Size | None:
+    """Return a size of a relay type, whose variables are the sizes of their names; None for anything else."""
+    return extent_value(extent, _Symbols()) if isinstance(extent, Expr) else None
+
+
+SPELLINGS.append(_size_in_types)

@@ -25,8 +25,17 @@ from . import testing as testing
 from . import transform as transform
 from .block_builder import BlockBuilder as BlockBuilder
 from .machine import Executable as Executable
+from .machine import Executable as VMExecutable
 from .machine import VirtualMachine as VirtualMachine
 from .machine import build as build
 from .transform import get_pipeline as get_pipeline
 
-__all__ = ["DataflowVar", "FuncStructInfo", "PrimValue", "ShapeExpr", "TensorStructInfo", "TupleStructInfo"]
+__all__ = [
+    "DataflowVar",
+    "FuncStructInfo",
+    "PrimValue",
+    "ShapeExpr",
+    "TensorStructInfo",
+    "TupleStructInfo",
+    "VMExecutable",
+]

@@ -11,6 +11,7 @@ from whence.executables.executable import Executable as Compiled
 from whence.relay import profiler_vm, vm
 from whence.relay.module import IRModule
 from whence.runtime.debugger.report import Report
+from whence.runtime.loading.loaded import LoadedModule
 from whence.runtime.program.timing import BenchmarkResult, Timing
 from whence.support.doors import door
 from whence.support.dtypes import Array
@@ -48,16 +49,22 @@ class VirtualMachine:
 
     def __init__(
         self,
-        rt_mod: Executable | Compiled,
+        rt_mod: Executable | Compiled | LoadedModule,
         device: object = None,
         memory_cfg: object = None,
         profile: bool = False,
     ) -> None:
+        """rt_mod: what `relax.build` or `whence.compile` returns, or the program of a file, whose function is `main`."""
         if device is not None and "cpu" not in str(device):
             raise PipelineError(f"VirtualMachine: expected the CPU as device, got {device}")
+        if not isinstance(rt_mod, Executable | Compiled | LoadedModule):  # pyright: ignore[reportUnnecessaryIsInstance]
+            found = type(rt_mod).__name__
+            raise PipelineError(f"VirtualMachine: expected what relax.build or load_module returns, got {found}")
         del memory_cfg, profile
         self.executable = rt_mod
         self._machines: dict[str, vm.VirtualMachine] = {}
+        self._ready: set[str] = set()
+        self._outputs: dict[str, Any] = {}
         self._saved: dict[str, Callable[..., Any]] = {}
 
     def _machine(self, name: str) -> vm.VirtualMachine:
@@ -65,7 +72,7 @@ class VirtualMachine:
             self._machines[name] = vm.VirtualMachine(self._program(name))
         return self._machines[name]
 
-    def _program(self, name: str) -> vm.VMExecutable | Compiled:
+    def _program(self, name: str) -> vm.VMExecutable | Compiled | LoadedModule:
         if isinstance(self.executable, Executable):
             return self.executable.function(name)
         if name != "main":
@@ -79,21 +86,37 @@ class VirtualMachine:
         return partial(self._machine(func_name).invoke, "main")
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Set the arguments of `invoke_stateful`."""
-        self._machine(func_name).set_input("main", *args, **kwargs)
+        """Set the arguments of `invoke_stateful`: in order, by name, or both; raises PipelineError unless it is all."""
+        machine = self._machine(func_name)
+        names = [spec.name for spec in machine.executable.inputs]
+        free = [name for name in names if name not in kwargs]
+        given = f"{len(args)} arguments" + "".join(f", {name}" for name in kwargs)
+        if len(args) != len(free) or len(free) + len(kwargs) != len(names):
+            expected = ", ".join(names) or "no arguments"
+            raise PipelineError(f"set_input: expected {expected} of {func_name}, got {given}")
+        machine.set_input("main", *args, **kwargs)
+        self._ready.add(func_name)
+        self._outputs.pop(func_name, None)
 
     def invoke_stateful(self, func_name: str) -> None:
         """Call a function with the arguments of `set_input`; `get_outputs` returns its results."""
-        self._machine(func_name).invoke("main")
+        machine = self._machine(func_name)
+        if func_name not in self._ready:
+            raise PipelineError(f"invoke_stateful: expected set_input of {func_name} before it, got none")
+        self._outputs[func_name] = machine.invoke("main")
 
     def get_outputs(self, func_name: str) -> Any:
-        """Return the result of `invoke_stateful`, a tuple for several."""
-        outputs = self._machine(func_name).get_outputs()
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        """Return the result of `invoke_stateful`, a tuple for several; raises PipelineError before that."""
+        self._machine(func_name)
+        if func_name not in self._outputs:
+            raise PipelineError(f"get_outputs: expected invoke_stateful of {func_name} before it, got none")
+        return self._outputs[func_name]
 
     def save_function(self, func_name: str, saved_name: str, *args: Any, include_return: bool = True) -> None:
-        """Keep a call with its arguments under another name."""
+        """Keep a call with its arguments under another name, which no function has."""
         function = self[func_name]
+        if isinstance(self.executable, Executable) and saved_name in self.executable.names:
+            raise PipelineError(f"save_function: expected a name that no function has, got {saved_name}")
 
         def call() -> Any:
             result = function(*args)
@@ -123,4 +146,7 @@ class VirtualMachine:
 
     def profile(self, func_name: str, *args: Any) -> Report:
         """Return the time of each kernel of one call."""
-        return profiler_vm.VirtualMachineProfiler(self._program(func_name)).profile(*args)
+        program = self._program(func_name)
+        if isinstance(program, LoadedModule):
+            raise PipelineError("profile: expected what relax.build returns, got the program of a file")
+        return profiler_vm.VirtualMachineProfiler(program).profile(*args)

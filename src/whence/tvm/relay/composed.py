@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.ir import Attribute
 
-from whence.dialects.sizes import Size, SizeExpr, symbol
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.kernel_calls import CALLS
 from whence.relay.picking import PICKING
@@ -18,31 +17,7 @@ from whence.support.errors import FrontendError
 from whence.syntax.relay import tvm_calls
 from whence.syntax.relay.expr import Constant, Expr, Tuple, Var
 from whence.syntax.relay.tvm_forms import own_attributes
-from whence.syntax.relay.type_view import SPELLINGS, tensor_type
-
-
-def _size_of_te(extent: object) -> Size | None:
-    """Return a size in the language of te, whose variables are the sizes of their names; None for anything else."""
-    from whence.te.language.expr import Expr as Number
-    from whence.te.language.extents import extent_value
-
-    return extent_value(extent, _Symbols()) if isinstance(extent, Number) else None
-
-
-SPELLINGS.append(_size_of_te)
-
-
-class _Symbols(Mapping[str, SizeExpr]):
-    """Each variable of te as the size of its name."""
-
-    def __getitem__(self, name: str) -> SizeExpr:
-        return symbol(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
+from whence.syntax.relay.type_view import tensor_type
 
 
 def var(
