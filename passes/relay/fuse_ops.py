@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.annotation import StopFusionOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.match_cast import MatchCastOp
 from ...dialects.relay.operator import Operator, as_tensor
 from ...provenance.diagnostics import message
 from ...provenance.ledger import clone_of, current_ledger
@@ -25,6 +26,8 @@ from ...support.errors import PipelineError
 from ..functions import is_closed
 from .fusion_graph import STOP_FUSION, FusionGraph, post_order, producers
 from .fusion_groups import FusionGroups
+from .infer_type import infer_types
+from .match_casts import resolve_casts
 from .symbol_names import SymbolNames
 
 NAME_LIMIT = 80
@@ -145,11 +148,12 @@ class FuseOpsPass(ModulePass):
     """Groups operators into primitive functions, as TVM does; each becomes one kernel.
 
     Before: any relay module.
-    After: no operator is outside primitive functions. Those follow the function whose operators they have, one per
-    group, named after their operators in post-order; groups end where blocks do, be it of a closure, a branch, a clause
-    or a let-block, and where `annotation.stop_fusion` was. A scalar constant is inside the kernel; other values from
-    outside are parameters in the order they are read. Equal functions are not merged. Other than in TVM, two products
-    with a softmax of long rows between them are one group.
+    After: sizes that casts bind, where they follow from those of inputs, are these: a size that a cast inside of a
+    primitive function bound would be unknown around it. No operator is outside primitive functions. Those follow the
+    function whose operators they have, one per group, named after their operators in post-order; groups end where
+    blocks do, be it of a closure, a branch, a clause or a let-block, and where `annotation.stop_fusion` was. A scalar
+    constant is inside the kernel; other values from outside are parameters in the order they are read. Equal functions
+    are not merged. Other than in TVM, two products with a softmax of long rows between them are one group.
     Locations: operators keep theirs; a primitive function and its call get those of the group, output first; a
     parameter that of the operator that computes its value.
 
@@ -187,6 +191,9 @@ class FuseOpsPass(ModulePass):
         if limit < 1:
             raise PipelineError(message(self.name, "max-depth of at least 1", str(limit)))
         level = around.opt_level if self.opt_level == -1 else self.opt_level
+        if any(isinstance(inner, MatchCastOp) for inner in op.walk()):
+            resolve_casts(op)
+            infer_types(op)
         names = SymbolNames(op)
         for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None and not is_closed(f)]:
             anchor: Operation = func

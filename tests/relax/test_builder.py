@@ -271,3 +271,64 @@ def test_the_gradient_is_a_function_of_the_module():
     value, (gradient,) = relax.VirtualMachine(relax.build(mod))["main_adjoint"](data)
     np.testing.assert_allclose(np.asarray(value), (data * data).sum(), rtol=1e-5)
     np.testing.assert_allclose(np.asarray(gradient), 2 * data, rtol=1e-5)
+
+
+HALVES = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor({shape}, "float32")):
+        n = T.int64()
+        with R.dataflow():
+            lv = R.match_cast(x, R.Tensor((n, 16), "float32"))
+            lv1 = R.split(R.negative(lv), indices_or_sections=2, axis=1)
+            lv2 = R.concat((lv1[0], lv1[1]), axis=1)
+            R.output(lv2)
+        return lv2
+"""
+BOUND_LATER = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def copy(a: T.handle, b: T.handle):
+        r = T.int64()
+        A = T.match_buffer(a, (r, 8), "float32")
+        B = T.match_buffer(b, (r, 8), "float32")
+        for i, j in T.grid(r, 8):
+            B[i, j] = A[i, j]
+
+    @R.function
+    def main(x: R.Tensor(("n", 8), "float32")):
+        cls = Module
+        s = T.int64()
+        with R.dataflow():
+            first = R.call_tir(cls.copy, (R.negative(x),), out_sinfo=R.Tensor(("n", 8), "float32"))
+            cast = R.match_cast(first, R.Tensor((s, 8), "float32"))
+            second = R.call_tir(cls.copy, (x,), out_sinfo=R.Tensor((s, 8), "float32"))
+            out = R.add(R.multiply(cast, cast), second)
+            R.output(out)
+        return out
+"""
+
+
+@pytest.mark.parametrize("passes", [(), ("FuseOps",), ("Normalize", "FoldConstant", "FuseOps")])
+@pytest.mark.parametrize("shape", ["(4, 16)", '("k", 16)'])
+def test_halves_of_a_cast_tensor_are_where_they_belong(shape: str, passes: tuple[str, ...]):
+    """TVM's default build computed the second half of such a split at wrong places."""
+    mod = whence.script.from_source(HALVES.format(shape=shape))
+    for name in passes:
+        mod = getattr(relax.transform, name)()(mod)
+    x = normal(4, 16)
+    np.testing.assert_array_equal(np.asarray(relax.VirtualMachine(relax.build(mod))["main"](x)), -x)
+
+
+@pytest.mark.parametrize("passes", [(), ("FuseOps",), ("ToNonDataflow", "FuseOps")])
+def test_a_size_of_a_result_is_bound_before_the_kernel_that_has_it(passes: tuple[str, ...]):
+    """TVM's FuseOps moved the call in front of the cast, as only the type of its result has the size."""
+    mod = whence.script.from_source(BOUND_LATER)
+    for name in passes:
+        mod = getattr(relax.transform, name)()(mod)
+    main = relax.VirtualMachine(relax.build(mod))["main"]
+    for rows in (1, 3, 8):
+        x = normal(rows, 8, seed=rows)
+        np.testing.assert_allclose(np.asarray(main(x)), x * x + x, rtol=1e-6, atol=1e-6)

@@ -28,9 +28,8 @@ def run(layer: nn.Module, spec: Sequence[nn.spec.Tensor], *inputs: Any) -> tuple
     mod, params = layer.export_tvm({"forward": dict(zip(_arguments(layer), spec, strict=False))})
     weights = {name: normal(*param.shape, seed=7 + index) for index, (name, param) in enumerate(params)}
     result = relax.VirtualMachine(relax.build(mod))["forward"](*inputs, *weights.values())
-    return (
-        [np.asarray(item) for item in result] if isinstance(result, list | tuple) else [np.asarray(result)]
-    ), weights
+    results: list[Any] = list(result) if isinstance(result, list | tuple) else [result]  # pyright: ignore
+    return [np.asarray(item) for item in results], weights
 
 
 def _arguments(layer: nn.Module) -> list[str]:

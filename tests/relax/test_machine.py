@@ -128,7 +128,8 @@ def test_tensors_of_other_libraries_are_read_through_dlpack():
 
 
 def test_only_executables_are_machines():
-    for value in (two_functions(), None, "net.so"):
+    values: list[Any] = [two_functions(), None, "net.so"]
+    for value in values:
         with pytest.raises(PipelineError, match=r"expected what relax\.build or load_module returns, got"):
             relax.VirtualMachine(value)
     with pytest.raises(PipelineError, match="expected the CPU as device, got cuda"):
