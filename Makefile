@@ -13,6 +13,7 @@
 # make fuzz-values  3,000 values of all kinds and dtypes for programs of all kinds
 # make fuzz-shapes  600 operators of odd and huge shapes
 # make tvm-tests TVM14=DIR   the tests of a checkout of TVM 0.14 that held before
+# make tvm-tests TVM=DIR     the same of a checkout that has Relax
 # make conformance   the ONNX standard's own node tests
 # make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16, AMX
 # make seconds   every test, and the CPU seconds of folders, files and tests
@@ -126,8 +127,9 @@ trained: $(INSTALLED)
 
 # TVM14: a checkout of TVM 0.14, whose tests are not part of this project.
 tvm-tests: $(INSTALLED)
-	@test -n "$(TVM14)" || { echo "expected TVM14=DIR, a checkout of TVM 0.14" >&2; exit 2; }
-	$(BIN)/python tests/tvm_tests.py $(TVM14)
+	@test -n "$(TVM14)$(TVM)" || { echo "expected TVM14=DIR, a checkout of TVM 0.14, or TVM=DIR, of one with Relax" >&2; exit 2; }
+	$(if $(TVM14),$(BIN)/python tests/tvm_tests.py $(TVM14))
+	$(if $(TVM),$(BIN)/python tests/tvm_tests.py $(TVM) --relax)
 
 # A checker of types alone: the page is run as it is written.
 $(TSC): | $(INSTALLED)

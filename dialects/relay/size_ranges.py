@@ -86,10 +86,11 @@ def parse_ranges(text: str) -> Ranges:
 
 
 def set_required(func: FuncOp, required: Sequence[Required]) -> None:
-    """Note what no call may make negative; of equal sizes, the first one's location."""
+    """Note what no call may make negative; of equal sizes, the first one's location. Numbers from 0 on say nothing."""
     func.attributes.pop(REQUIRED, None)
     func.attributes.pop(REQUIRED_BY, None)
-    if distinct := list({str(size): (size, location) for size, location in reversed(required)}.values())[::-1]:
+    open_ones = [(size, location) for size, location in required if not isinstance(size, int) or size < 0]
+    if distinct := list({str(size): (size, location) for size, location in reversed(open_ones)}.values())[::-1]:
         func.attributes[REQUIRED] = sizes_attr([size for size, _ in distinct])
         if not all(isinstance(location, UnknownLoc) for _, location in distinct):
             func.attributes[REQUIRED_BY] = ArrayAttr([location for _, location in distinct])

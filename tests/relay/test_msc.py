@@ -12,13 +12,29 @@ from xdsl.utils.exceptions import VerifyException
 from zoo import SMALL
 
 import whence
-from whence import ir, relay
+from whence import ir, relax, relay
 from whence.contrib.msc import MSCGraph, from_relay, to_relay
+from whence.dialects.relay.core import FuncOp
+from whence.dialects.relay.size_ranges import set_ranges, set_required
+from whence.dialects.sizes import symbol as sized
 from whence.provenance.span import layer_names
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError
 
-NETWORKS = ("resnet", "mobilenet_v3", "bert", "llama", "vit", "unet", "yolov8n", "ssd", "lstm", "resnet_qdq", "hrnet")
+NETWORKS = (
+    "resnet",
+    "mobilenet_v3",
+    "bert",
+    "llama",
+    "vit",
+    "unet",
+    "yolov8n",
+    "ssd",
+    "lstm",
+    "resnet_qdq",
+    "hrnet",
+    "style",
+)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -37,6 +53,50 @@ def test_a_network_round_trips(name: str):
     layers = [{name for op in one.walk() for name in layer_names(op.location)} for one in (module, back.module)]
     assert {node.outputs[0].alias for node in graph.nodes if node.outputs[0].alias} <= layers[1]
     assert layers[1] - layers[0] <= {"main", *(node.name for node in graph.nodes if node.optype == "constant")}
+
+
+def test_sizes_and_what_is_known_of_them_round_trip():
+    x, y = relay.var("x", shape=("n", 8)), relay.var("y", shape=("2*m", 4))
+    joined = relay.concatenate([relay.nn.relu(x), relax.op.reshape(y, (sized("m"), 8))], 0)
+    module = IRModule.from_expr(relay.Function([x, y], joined)).module
+    main = next(iter(module.ops))
+    assert isinstance(main, FuncOp)
+    main.attributes.pop("input_names", None)
+    set_ranges(main, {"n": (2, 9), "m": (1, None)})
+    set_required(main, [(sized("n") - sized("m"), main.location)])
+    graph, weights = from_relay(module)
+    assert (graph.get_inputs()[1].shape, graph.get_inputs()[1].prims) == ([-1, 4], ["2*m", "4"])
+    kinds = [(prim.name, prim.optype, prim.attrs.get("bounds")) for prim in graph.prims]
+    assert kinds == [("m", "Var", "1<=m"), ("n", "Var", "2<=n<=9"), ("-m + n", "Required", None)]
+    back = to_relay(MSCGraph.from_json(graph.to_json()), weights)
+    assert ir.structural_equal(IRModule.of(module), back)
+    assert from_relay(back)[0].to_json() == graph.to_json()
+    exe = whence.compile(back)
+    for rows, halves in ((2, 1), (5, 3)):
+        a, b = np.ones((rows, 8), np.float32), np.full((2 * halves, 4), 2, np.float32)
+        np.testing.assert_array_equal(np.asarray(exe(a, b)), np.concatenate([a, b.reshape(halves, 8)]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ('"2*m"', '"2**m"', "expected sizes as prims"),
+        ('"1<=m"', '"1<m"', "prim m: expected sizes and their bounds"),
+        ('"2*m",', "", "expected 2 prims, got 1"),
+        ('"2*m"', '"3*m"', "reshape"),
+    ],
+)
+def test_sizes_that_are_none_are_refused(old: str, new: str, error: str):
+    y = relay.var("y", shape=("2*m", 4))
+    module = IRModule.from_expr(relay.Function([y], relax.op.reshape(y, (sized("m"), 8)))).module
+    main = next(iter(module.ops))
+    assert isinstance(main, FuncOp)
+    set_ranges(main, {"m": (1, None)})
+    graph, weights = from_relay(module)
+    text = graph.to_json()
+    assert old in text
+    with pytest.raises(FrontendError, match=error):
+        to_relay(MSCGraph.from_json(text.replace(old, new, 1)), weights)
 
 
 def small() -> tuple[MSCGraph, dict[str, Any]]:

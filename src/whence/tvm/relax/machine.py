@@ -54,7 +54,7 @@ class VirtualMachine:
         memory_cfg: object = None,
         profile: bool = False,
     ) -> None:
-        """rt_mod: what `relax.build` or `whence.compile` returns, or the program of a file, whose function is `main`."""
+        """rt_mod: of `relax.build` or `whence.compile`, or the program of a file, whose function is `main`."""
         if device is not None and "cpu" not in str(device):
             raise PipelineError(f"VirtualMachine: expected the CPU as device, got {device}")
         if not isinstance(rt_mod, Executable | Compiled | LoadedModule):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from whence.dialects.sizes import Size
+from whence.dialects.sizes.text import parse_size
 from whence.support.codec import JSON
 from whence.support.errors import FrontendError, expectation
 
@@ -21,7 +23,19 @@ class MSCTensor:
     layout: str
     shape: list[int]
     prims: list[str] = field(default_factory=list[str])
-    """The names of symbolic extents; none, as extents are numbers here."""
+    """The extents as texts, `n` or `2*n`, if one is symbolic: that one is -1 in the shape."""
+
+    @property
+    def sizes(self) -> list[Size]:
+        """The extents as numbers and sizes; raises FrontendError for a text that is no size."""
+        if not self.prims:
+            return list(self.shape)
+        if len(self.prims) != len(self.shape):
+            raise FrontendError(expectation(self.name, f"{len(self.shape)} prims", f"{len(self.prims)}"))
+        try:
+            return [parse_size(text) for text in self.prims]
+        except ValueError as error:
+            raise FrontendError(expectation(self.name, "sizes as prims", str(error))) from error
 
 
 @dataclass
@@ -52,6 +66,17 @@ class MSCJoint:
 
 
 @dataclass
+class MSCPrim:
+    """A symbol of extents, `Var`, with its bounds, or a size that no call may make negative, `Required`."""
+
+    index: int
+    name: str
+    optype: str
+    parents: list[str]
+    attrs: dict[str, str]
+
+
+@dataclass
 class MSCGraph:
     """Nodes in order, each after those that it reads."""
 
@@ -59,7 +84,7 @@ class MSCGraph:
     inputs: list[str]
     outputs: list[str]
     nodes: list[MSCJoint]
-    prims: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    prims: list[MSCPrim] = field(default_factory=list[MSCPrim])
 
     def to_json(self) -> str:
         """Return the graph as MSC's JSON."""

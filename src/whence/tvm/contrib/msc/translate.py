@@ -12,13 +12,25 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import PropertyDef, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
-from whence.contrib.msc.graph import MSCGraph, MSCJoint, MSCTensor
+from whence.contrib.msc.graph import MSCGraph, MSCJoint, MSCPrim, MSCTensor
 from whence.dialects.element_types import dtype_name, element_type
 from whence.dialects.relay import OPERATORS
 from whence.dialects.relay.attributes import to_attribute, to_python
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.operator import Operator, element_of, shape_of
-from whence.dialects.sizes import SizeExpr
+from whence.dialects.relay.size_ranges import (
+    Required,
+    parse_ranges,
+    ranges_of,
+    required_of,
+    set_ranges,
+    set_required,
+    spell_ranges,
+    symbols_in,
+)
+from whence.dialects.sizes import Ranges, SizeExpr, known_ranges, same_shape, symbols_of
+from whence.dialects.sizes.intervals import Range
+from whence.dialects.sizes.text import parse_size
 from whence.dialects.sizes.types import tensor_of
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.diagnostics import fail
@@ -76,7 +88,19 @@ class _Writer:
         for name, value in zip(names, outputs, strict=False):
             tensor = next(t for node in self._nodes for t in node.outputs if t.name == value)
             tensor.alias = tensor.alias or name
-        return MSCGraph("main", inputs, outputs, self._nodes), self._weights
+        return MSCGraph("main", inputs, outputs, self._nodes, self._prims()), self._weights
+
+    def _prims(self) -> list[MSCPrim]:
+        """Return the symbols of the extents, and what the function requires of them."""
+        ranges = ranges_of(self._main)
+        prims: list[MSCPrim] = []
+        for symbol in sorted(symbols_in(self._main)):
+            bounds = spell_ranges({symbol: ranges[symbol]}) if symbol in ranges else ""
+            prims.append(MSCPrim(len(prims), symbol, "Var", [], {"dtype": "int64", "bounds": bounds}))
+        for size, location in required_of(self._main):
+            layers = ", ".join(layer_names(location))
+            prims.append(MSCPrim(len(prims), str(size), "Required", sorted(symbols_of(size)), {"layers": layers}))
+        return prims
 
     def _operator(self, op: Operator) -> None:
         name = self._unique(", ".join(layer_names(op.location)[:1]) or op.name.removeprefix("relay."))
@@ -92,7 +116,7 @@ class _Writer:
                     weights[group.name] = self._weight(f"{name}.{group.name}", value)
                 else:
                     inputs.append(self._tensor(value))
-        attrs = {key: _spelled(op, value) for key, value in op.properties.items() if key in op.declared_attributes()}
+        attrs = {key: _spelled(value) for key, value in op.properties.items() if key in op.declared_attributes()}
         attrs |= {_OMITTED: ",".join(omitted)} if omitted else {}
         layout = next((attrs[key] for key in _LAYOUTS if attrs.get(key)), "")
         node = self._add(name, op.name.removeprefix("relay."), inputs, op.results, layout)
@@ -135,22 +159,24 @@ class _Writer:
 
 def _described(name: str, value: SSAValue, layout: str) -> MSCTensor:
     shape: tuple[Any, ...] = shape_of(value)
-    if not all(isinstance(extent, int) and extent >= 0 for extent in shape):
-        fail(value.owner, "tensors of known shapes", str(value.type))  # type: ignore[arg-type]
+    if not all(isinstance(extent, SizeExpr) or extent >= 0 for extent in shape):
+        fail(value.owner, "tensors whose extents are numbers or sizes", str(value.type))  # type: ignore[arg-type]
     layers = ", ".join(layer_names(value.owner.location)) if isinstance(value.owner, Operator) else ""
-    return MSCTensor(name, layers, dtype_name(element_of(value)), layout, list(shape))
+    numbers = [-1 if isinstance(extent, SizeExpr) else int(extent) for extent in shape]
+    prims = list(map(str, shape)) if -1 in numbers else []
+    return MSCTensor(name, layers, dtype_name(element_of(value)), layout, numbers, prims)
 
 
-def _spelled(op: Operator, attribute: Attribute) -> str:
-    """Return an attribute as text: numbers of a list with commas between, lists in lists as JSON."""
+def _spelled(attribute: Attribute) -> str:
+    """Return an attribute as text: numbers of a list with commas between; lists in lists and sizes as JSON."""
     value = to_python(attribute)
-    if isinstance(value, SizeExpr) or (isinstance(value, tuple) and any(isinstance(v, SizeExpr) for v in value)):
-        fail(op, "attributes of numbers", str(attribute))
     if isinstance(value, tuple):
         parts = cast("tuple[Any, ...]", value)
+        if any(isinstance(one, SizeExpr) for one in parts):
+            return json.dumps([one if isinstance(one, int | float) else str(one) for one in parts])
         plain = all(isinstance(one, int | float) for one in parts)
         return ",".join(map(repr, parts)) if plain else json.dumps(parts)
-    return value if isinstance(value, str) else repr(value)
+    return str(value) if isinstance(value, str | SizeExpr) else repr(value)
 
 
 def to_relay(graph: MSCGraph, weights: Mapping[str, Array]) -> IRModule:
@@ -162,7 +188,7 @@ def to_relay(graph: MSCGraph, weights: Mapping[str, Array]) -> IRModule:
     module = ModuleOp([])
     names = {name: number for number, name in enumerate(graph.inputs)}
     given = [graph.find_tensor(name) for name in names]
-    types = [tensor_of(element_type(np.dtype(t.dtype)), t.shape) for t in given]
+    types = [tensor_of(element_type(np.dtype(t.dtype)), t.sizes) for t in given]
     main = FuncOp("main", types, [], location=layer_location(graph.name, "msc", 0))
     module.body.block.add_op(main)
     values: dict[str, SSAValue] = {}
@@ -170,13 +196,33 @@ def to_relay(graph: MSCGraph, weights: Mapping[str, Array]) -> IRModule:
         argument.name_hint = name.rpartition(":")[0]
         values[name] = argument
     reader = _Reader(module, LocatedBuilder(main.block), weights, values)
-    for node in graph.nodes:
-        if node.optype != "input":
-            reader.add(node)
+    ranges, required = _facts(graph)
+    with known_ranges(ranges):
+        for node in graph.nodes:
+            if node.optype != "input":
+                reader.add(node)
     builder = LocatedBuilder(main.block, layer_location(graph.name, "msc", len(graph.nodes)))
     builder.add(ReturnOp(*(reader.value(graph.name, name) for name in graph.outputs)))
     main.update_type()
+    set_ranges(main, ranges)
+    set_required(main, required)
     return IRModule.of(module)
+
+
+def _facts(graph: MSCGraph) -> tuple[Ranges, list[Required]]:
+    """Return the bounds of symbols, and the sizes that no call may make negative."""
+    ranges: dict[str, Range] = {}
+    required: list[Required] = []
+    for prim in graph.prims:
+        try:
+            if prim.optype == "Required":
+                layers = prim.attrs.get("layers") or graph.name
+                required.append((parse_size(prim.name), layer_location(layers, "msc", prim.index)))
+            else:
+                ranges |= parse_ranges(prim.attrs.get("bounds", ""))
+        except ValueError as error:
+            raise FrontendError(expectation(f"prim {prim.name}", "sizes and their bounds", str(error))) from error
+    return ranges, required
 
 
 class _Reader:
@@ -204,9 +250,10 @@ class _Reader:
             except VerifyException as error:
                 raise FrontendError(f"{node.name}: {error}") from error
         for tensor, result in zip(node.outputs, op.results, strict=True):
+            sizes = tensor.sizes
             found = (list(shape_of(result)), dtype_name(element_of(result)))
-            if found != (tensor.shape, tensor.dtype):
-                expected = f"{tensor.dtype} of shape {tensor.shape} as '{tensor.name}'"
+            if not same_shape(found[0], sizes) or found[1] != tensor.dtype:
+                expected = f"{tensor.dtype} of shape {sizes} as '{tensor.name}'"
                 raise FrontendError(expectation(node.name, expected, f"{found[1]} of shape {found[0]}"))
             self._values[tensor.name] = result
 
@@ -267,8 +314,18 @@ def _candidates(text: str) -> list[Any]:
         except ValueError:
             pass
     if text.startswith("["):
-        found.append(json.loads(text))
-    return [*found, text]
+        found.append(_with_sizes(json.loads(text)))
+    return [*found, text, _with_sizes([text])[0]]
+
+
+def _with_sizes(value: Any) -> Any:
+    """Return a list in which texts that are sizes are these."""
+    if isinstance(value, list):
+        return [_with_sizes(item) for item in cast("list[Any]", value)]
+    try:
+        return parse_size(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _fits(declared: PropertyDef, value: Any) -> bool:
