@@ -9,6 +9,7 @@ import pytest
 
 from whence.kernels import build_prim_func
 from whence.script import from_source
+from whence.script import tir as T
 from whence.support.errors import ScheduleError, TextError
 from whence.target import Target
 
@@ -103,6 +104,10 @@ def f(A: T.Buffer((8,)), B: T.Buffer((8,))):
     wanted = a + 10
     wanted[7] = abs(a[7])
     np.testing.assert_array_equal(run(text, a), wanted)
+
+
+def test_words_have_names() -> None:
+    assert (T.exp10.__name__, T.float32x4.__name__) == ("exp10", "float32x4")
 
 
 def test_powers_of_ten() -> None:

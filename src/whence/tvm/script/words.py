@@ -30,6 +30,7 @@ class Word:
 
     def __init__(self, name: str):
         self._name = name
+        self.__name__ = name.rpartition(".")[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Word:
         return self
