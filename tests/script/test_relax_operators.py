@@ -44,7 +44,7 @@ CASES: dict[str, tuple[str, list[Any], Callable[..., Any]]] = {
         lambda x: np.pad(x, ((0, 0), (0, 2), (0, 0)), constant_values=2).reshape(2, 2, 4, 3).transpose(0, 1, 3, 2),
     ),
     "layout joined": (
-        "R.layout_transform(a, index_map=lambda n, c, w: (w, n * 6 + c))",
+        "R.layout_transform(a, index_map=T.index_map(lambda n, c, w: (w, n * 6 + c)))",
         [X],
         lambda x: x.reshape(12, 3).T,
     ),

@@ -288,6 +288,8 @@ class Values(Types):
 
     def _argument(self, node: ast.expr) -> Any:
         """Return an argument of a call, which may be a type, a list of types, or an index map."""
+        if isinstance(node, ast.Call) and self.word(node.func) == "T.index_map" and len(node.args) == 1:
+            (node,) = node.args
         if isinstance(node, ast.Lambda):
             return self._index_map(node)
         if isinstance(node, ast.List):
