@@ -254,17 +254,21 @@ def calls_of(module: Operation) -> Iterable[CallTirOp]:
     return (op for op in module.walk() if isinstance(op, CallTirOp))
 
 
-def hold_kernels(module: ModuleOp) -> None:
-    """Let each call of a module hold a copy of its kernel, one for all calls of it, and drop the kernels themselves."""
+def hold_kernels(module: ModuleOp, calls: Iterable[CallTirOp] | None = None) -> None:
+    """Let calls, all of a module by default, hold a copy of their kernel, one for all calls of it.
+
+    Kernels that no other calls need leave the module.
+    """
     from ..tir import PrimFuncOp
 
     held: dict[str, KernelAttr] = {}
-    for op in calls_of(module):
+    for op in calls_of(module) if calls is None else calls:
         if KERNEL not in op.attributes:
             name = op.callee.data
             op.attributes[KERNEL] = held.setdefault(name, KernelAttr(op.kernel.data.clone()))
+    needed = {op.callee.data for op in calls_of(module) if KERNEL not in op.attributes}
     for op in list(module.ops):
-        if isinstance(op, PrimFuncOp) and op.sym_name.data in held:
+        if isinstance(op, PrimFuncOp) and op.sym_name.data in held.keys() - needed:
             op.detach()
             op.erase()
 

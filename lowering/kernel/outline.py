@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.relay.call_tir import CallTirOp
+from ...dialects.relay.call_tir import CallTirOp, calls_of, hold_kernels
 from ...dialects.relay.core import COMPILER, CallOp, FuncOp
 from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.transform import ReshapeOp
 from ...dialects.sizes import Size, same_shape, substitute
 from ...dialects.sizes.kernel import kernel_size
 from ...dialects.tir import SCHEDULED, PrimFuncOp, buffer_of
+from ...passes.relay.symbol_names import SymbolNames
 from ...provenance.ledger import current_ledger
 from ...provenance.numbers import moves_of
 from ...support.errors import ScheduleError
+from ...te.schedule.schedule import Schedule
 from ..llvm_to_native.target import Target
 from ..relay_to_te.lower import lower_function
 from ..relay_to_te.strategy import plain_schedule
@@ -29,13 +31,18 @@ from .few_rows import lower_scheduled
 from .sizes import is_sized, sizes_of, with_kernel_sizes
 
 
-def outlined(func: FuncOp, target: Target) -> PrimFuncOp:
+def outlined(func: FuncOp, target: Target | None) -> PrimFuncOp:
     """Return the loops of a primitive function as its schedule leaves them, before the passes of tir.
 
-    Ops are located at the layers that they serve. Axes may be joined in the shapes of its buffers. Raises
-    ScheduleError and VerifyException as `draft_kernel` does.
+    target: what they are scheduled for; None gives blocks that nobody scheduled. Ops are located at the layers that
+    they serve. Axes may be joined in the shapes of its buffers. Raises ScheduleError and VerifyException as
+    `draft_kernel` does.
     """
     source = with_kernel_sizes(func) if is_sized(func) else func
+    if target is None:
+        loops = lower_schedule(Schedule(lower_function(source)), blocks=True)
+        loops.sym_name = func.sym_name
+        return loops
     try:
         _, loops = lower_scheduled(lower_function(source), target.hardware)
         run_kernel_passes(loops.clone(), target)
@@ -98,6 +105,7 @@ class OutlinePass(ModulePass):
     """Makes a kernel of tir of each primitive function, which `relay.call_tir` calls.
 
     target: what the kernels are scheduled for: "native", or "llvm -mcpu=.. -mattr=..".
+    scheduled: False leaves them as blocks, which fuse when they are compiled as operators do.
 
     Before: a relay module with primitive functions, as relay-fuse-ops makes them. After: calls of `tir.prim_func`s in
     their place, with loops as the schedule leaves them; where it joins axes, reshapes around the call. The module
@@ -122,12 +130,18 @@ class OutlinePass(ModulePass):
 
     name = "relay-outline"
     target: str = "native"
+    scheduled: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.parse(self.target)
-        for func in [func for func in op.ops if isinstance(func, FuncOp) and func.primitive is not None]:
+        target = Target.parse(self.target) if self.scheduled else None
+        funcs = [func for func in op.ops if isinstance(func, FuncOp) and func.primitive is not None]
+        hold_kernels(op, [call for func in funcs for call in calls_of(func)])
+        names = SymbolNames(op)
+        for func in funcs:
             if COMPILER in func.attributes:
                 continue
             kernel = outlined(func, target)
             if _holds_as_stated(func, kernel):
+                if not self.scheduled:
+                    kernel.sym_name = StringAttr(names.take(func.sym_name.data.removeprefix("fused_")))
                 _outline(op, func, kernel)

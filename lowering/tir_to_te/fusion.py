@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects import te
 from ...dialects.relay.call_tir import PATTERN, KernelAttr, calls_of
 from ...dialects.relay.signature import as_tensor
 from ...dialects.relay.traits import OpPattern
-from ...dialects.sizes import same_shape
+from ...dialects.sizes import Size, same, same_shape
 from ...dialects.sizes.types import extents_of
 from ...dialects.tir import SCHEDULED, PrimFuncOp
 from ...support.identity import while_alive
@@ -83,10 +83,14 @@ def _reads_once(stage: te.ComputeOp) -> bool:
 
 
 def _kind(read: te.ReadOp, stage: te.ComputeOp) -> OpPattern:
-    axes = [
-        stage.axes.index(read.indices[expr.position]) if isinstance(expr, AffineDimExpr) else -1
-        for expr in read.map.data.results
-    ]
+    shape = extents_of(as_tensor(read.tensor))
+    # The only element of an axis is the one for any index.
+    varied = [expr for expr, extent in zip(read.map.data.results, shape, strict=True) if not _is_at_only(expr, extent)]
+    axes = [stage.axes.index(read.indices[expr.position]) if isinstance(expr, AffineDimExpr) else -1 for expr in varied]
     if -1 in axes or axes != sorted(set(axes)):
         return OpPattern.INJECTIVE
-    return OpPattern.ELEMWISE if same_shape(extents_of(as_tensor(read.tensor)), stage.shape) else OpPattern.BROADCAST
+    return OpPattern.ELEMWISE if same_shape(shape, stage.shape) else OpPattern.BROADCAST
+
+
+def _is_at_only(expr: AffineExpr, extent: Size) -> bool:
+    return same(extent, 1) and isinstance(expr, AffineConstantExpr)

@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.annotation import StopFusionOp
+from ...dialects.relay.call_tir import CallTirOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.match_cast import MatchCastOp
 from ...dialects.relay.operator import Operator, as_tensor
@@ -38,10 +39,17 @@ _ABSORBED = frozenset(DTYPES[name] for name in ("int32", "int64", "float32", "fl
 
 def kernel_name(ops: Sequence[Operator]) -> str:
     """TVM's name of a fused group, `fused_nn_conv2d_add_nn_relu` for example; `ops` in post-order."""
-    name = "_".join(["fused", *(op.name.removeprefix("relay.").replace(".", "_") for op in ops)])
+    name = "_".join(["fused", *map(_own_name, ops)])
     if len(name) <= NAME_LIMIT:
         return name
     return f"{name[:NAME_LIMIT]}_{blake2b(name.encode(), digest_size=8).hexdigest()}_"
+
+
+def _own_name(op: Operator) -> str:
+    """The part of a fused group's name that stands for an operator, or for the kernel that it calls."""
+    if isinstance(op, CallTirOp):
+        return op.callee.data.removeprefix("fused_")
+    return op.name.removeprefix("relay.").replace(".", "_")
 
 
 def is_scalar_constant(constant: ConstantOp) -> bool:

@@ -195,7 +195,7 @@ def test_mistakes_of_builders_are_told():
     with pytest.raises(FrontendError, match=r"R\.nn\.softmax: expected arguments among data, axis, got axes"):
         relax.op.nn.softmax(x, axes=1)
     with pytest.raises(AttributeError, match=r"relax\.build does this when it compiles"):
-        relax.transform.LegalizeOps()
+        relax.transform.CallTIRRewrite()
 
 
 class Model(nn.Module):

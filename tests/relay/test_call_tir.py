@@ -240,7 +240,7 @@ def test_each_line_of_a_kernel_has_the_layer_of_the_call(name: str, shapes: list
     assert len(only.places) > 3
     assert all(0 in only.lines[number - 1] for number, _ in only.places)
     assert all("#" not in place for _, own in only.places for place in own)
-    assert "in fused_call_tir" in str(exe.where("call_tir_0"))
+    assert f"in fused_{name}\n" in str(exe.where("call_tir_0"))
 
 
 def test_calls_of_a_module_share_its_kernel():

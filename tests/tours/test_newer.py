@@ -164,6 +164,31 @@ def test_quick_start() -> None:
     np.testing.assert_allclose(found, np.maximum(x @ w1.T + b1, 0) @ w2.T + b2, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [3, "n"])
+def test_operators_become_kernels_that_fuse(size: Any) -> None:
+    mod, spec = Mlp().export_tvm({"forward": {"x": nn.spec.Tensor((size, 12), "float32")}})
+    kernels = relax.transform.LegalizeOps()(mod)
+    names = ["transpose", "nn_matmul", "add", "nn_relu", "transpose_1", "nn_matmul_1", "add_1"]
+    assert list(kernels.kernels) == names
+    assert "T.sblock('matmul')" in kernels["nn_matmul"].script()
+    assert "R.call_tir(cls.nn_relu, (" in kernels.script()
+    passes = relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(), relax.transform.FuseTIR()
+    fused = tvm.ir.transform.Sequential(passes)(kernels)
+    assert list(fused.kernels) == ["transpose", "nn_matmul_add_nn_relu", "transpose_1", "nn_matmul_1_add_1"]
+    x, params = floats(3, 12), [floats(*param.shape) for _, param in spec]
+    w1, b1, w2, b2 = params
+    for each in kernels, fused:
+        ex = tvm.compile(each, "llvm")
+        found = relax.VirtualMachine(ex)["forward"](x, *params)
+        np.testing.assert_allclose(found, np.maximum(x @ w1.T + b1, 0) @ w2.T + b2, rtol=1e-4, atol=1e-5)
+        program = ex.function("forward")
+        assert list(program.kernels)[1] == "fused_nn_matmul_add_nn_relu"
+        assert "fc1" in str(program.why("fused_nn_matmul_add_nn_relu"))
+    assert whence.script.from_source(fused.script()).script() == fused.script()
+    with pytest.raises(PipelineError, match="expected no kernels of one's own, got some for"):
+        relax.transform.LegalizeOps({"relax.add": None})
+
+
 def test_a_model_is_imported_compiled_written_and_loaded(tmp_path: Path) -> None:
     w = floats(8, 4)
     graph = helper.make_graph(

@@ -474,7 +474,7 @@ _TUNED = "whence.tune measures, and its records are applied when a model is comp
 _TARGETS = 'target: expected "native" or "llvm'
 REFUSED: dict[str, tuple[str, str]] = {
     "FuseOpsByPattern": ("tvm.relax.transform.FuseOpsByPattern", _PATTERNS),
-    "FLegalize": ("tvm.relax.transform.LegalizeOps", _LOWERED),
+    "FCallTIRRewrite": ("tvm.relax.transform.CallTIRRewrite", _LOWERED),
     "MetaScheduleTuneIRMod": ("tvm.relax.transform.MetaScheduleTuneIRMod", _TUNED),
     "MetaScheduleTuneTIR": ("tvm.meta_schedule.tune_tir(None, 'llvm', '', 1)", "tune_tir: expected tensors with a"),
     "MetaScheduleApplyDatabase": ("relay.transform.MetaScheduleApplyDatabase", "in the scope of autotvm.apply_history"),

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from whence.lowering.kernel.outline import OutlinePass
+from whence.lowering.tir_to_te.fusion import note_patterns
+from whence.passes.transform.passes import HoldsModule
 from whence.relay import transform as passes
 from whence.relay.module import IRModule
 from whence.support.errors import PipelineError
@@ -34,7 +37,7 @@ _BUILD = "relax.build does this when it compiles"
 _ABSENT: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "LegalizeOps AnnotateTIROpPattern FuseTIR RewriteDataflowReshape CallTIRRewrite StaticPlanBlockMemory "
+            "RewriteDataflowReshape CallTIRRewrite StaticPlanBlockMemory "
             "LowerAllocTensor KillAfterLastUse LowerRuntimeBuiltin ComputePrimValue VMShapeLower AttachGlobalSymbol "
             "AlterOpImpl OptimizeLayoutTransform AllocateWorkspace DispatchSampling DispatchSortScan"
         ).split(),
@@ -64,6 +67,35 @@ def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: object = None
         raise PipelineError(f"ToMixedPrecision: expected no fp16_input_names, got {fp16_input_names}")
     del out_dtype
     return passes.ToMixedPrecision("float16")
+
+
+def LegalizeOps(customize_legalize_map: Mapping[str, Any] | None = None, enable_warning: bool = False) -> Any:
+    """Return the pass that makes a kernel of tir of each operator, as blocks that nobody scheduled, and calls it.
+
+    Kernels fuse, and get their schedules, when the module is compiled. Raises PipelineError for kernels of one's own
+    in customize_legalize_map, as a registered strategy has its place.
+    """
+    del enable_warning
+    if customize_legalize_map:
+        got = ", ".join(customize_legalize_map)
+        raise PipelineError(f"LegalizeOps: expected no kernels of one's own, got some for {got}; see register_schedule")
+    return passes.Sequential([passes.SimplifyInference(), passes.FuseOps(0), FuseTIR()], name="LegalizeOps")
+
+
+def AnnotateTIROpPattern() -> Any:
+    """Return the pass that notes at each call of a kernel how it may fuse, which follows from its loops."""
+
+    def note(mod: Any, ctx: object) -> Any:
+        del ctx
+        note_patterns(mod.module if isinstance(mod, HoldsModule) else mod)
+        return mod
+
+    return passes.module_pass(note, opt_level=0, name="AnnotateTIROpPattern")
+
+
+def FuseTIR() -> Any:
+    """Return the pass that makes one kernel of each group of FuseOps."""
+    return passes.Sequential([OutlinePass(scheduled=False)], name="FuseTIR")
 
 
 def BindParams(func_name: str, params: Mapping[str, Any]) -> Callable[[IRModule], IRModule]:

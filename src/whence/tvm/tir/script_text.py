@@ -140,14 +140,14 @@ class Printer:
             self._held.append(node)
         return self.names[id(node)]
 
-    def fresh(self, hint: str) -> str:
+    def fresh(self, hint: str, used: set[str] | None = None) -> str:
         base = re.sub(r"\W", "_", hint)
         base = base if re.match(r"[A-Za-z_]", base) else f"v_{base}"
-        name, number = base, 0
-        while name in self.used:
+        name, number, taken = base, 0, self.used if used is None else used
+        while name in taken:
             number += 1
             name = f"{base}_{number}"
-        self.used.add(name)
+        taken.add(name)
         return name
 
     def buffer(self, buffer: Buffer) -> str:
@@ -185,7 +185,8 @@ class Printer:
             self.sizes = [
                 self.numbers[size][0] if size in self.numbers else self.name(variables[size], size) for size in sizes
             ]
-        signature, own = len(self.lines), self.fresh(name)
+        # A parameter may have the name of its function.
+        signature, own = len(self.lines), self.fresh(name, set())
         self.depth += 1
         notes = ", ".join(f"{key!r}: {_note(value)}" for key, value in {"global_symbol": name, **attrs}.items())
         self.line(f"T.func_attr({{{notes}}})")
