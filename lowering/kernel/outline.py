@@ -35,12 +35,12 @@ def outlined(func: FuncOp, target: Target | None) -> PrimFuncOp:
     """Return the loops of a primitive function as its schedule leaves them, before the passes of tir.
 
     target: what they are scheduled for; None gives blocks that nobody scheduled. Ops are located at the layers that
-    they serve. Axes may be joined in the shapes of its buffers. Raises ScheduleError and VerifyException as
+    they serve. Axes may be joined in the shapes of scheduled buffers. Raises ScheduleError and VerifyException as
     `draft_kernel` does.
     """
     source = with_kernel_sizes(func) if is_sized(func) else func
     if target is None:
-        loops = lower_schedule(Schedule(lower_function(source)), blocks=True)
+        loops = lower_schedule(Schedule(lower_function(source, join=False)), blocks=True)
         loops.sym_name = func.sym_name
         return loops
     try:

@@ -83,8 +83,10 @@ CASTS = (CastLikeOp, CastOp, CopyOp, DequantizeOp, QuantizeOp, ReinterpretOp)
 """Besides what only moves elements, the operators that read and make small ones."""
 
 
-def lower_function(func: FuncOp) -> TeFuncOp:
+def lower_function(func: FuncOp, *, join: bool = True) -> TeFuncOp:
     """The te.func of a primitive relay function, with its name; of a function of known sizes with joined axes.
+
+    join: False leaves the axes, and so the shapes of arguments and results, as they are.
 
     Raises VerifyException for operators that have no lowering; inference passes rewrite those before.
     """
@@ -102,7 +104,7 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     out.location = func.location
     if func.block.last_op is not None:
         out.return_op.location = func.block.last_op.location
-    if not sizes:
+    if join and not sizes:
         join_axes(out)
     return out
 
