@@ -22,12 +22,13 @@ from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.ir import Operation
 
 from whence import te, tir
-from whence.dialects.tir import BlockOp, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, prim_funcs
+from whence.dialects.tir import AllocOp, BlockOp, ForOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, prim_funcs
 from whence.kernels import build_prim_func
 from whence.kernels.building import parsed_prim_func
 from whence.provenance.audit import surviving_leaves
 from whence.provenance.span import leaves
 from whence.support.errors import InternalError, WhenceError
+from whence.te.blocks.accesses import block_of
 from whence.te.blocks.schedule import BlockSchedule
 from whence.te.blocks.state import LoopRV
 from whence.te.blocks.tensorize import is_registered, register
@@ -336,7 +337,13 @@ def _check_locations(module: ModuleOp, schedule: BlockSchedule, seed: int) -> No
     if any(op.name == "schedule.block.tensorize" for op in schedule.primitives):
         return
     assert surviving_leaves(schedule.module) <= surviving_leaves(module), f"{seed}: layers of nothing"
-    computing = {leaf for op in module.walk() if _computes(op) for leaf in leaves(op.location)}
+    read = {op.buffer for op in module.walk() if isinstance(op, LoadOp)}
+    # What nobody reads goes where it is inlined.
+    unread = [op for op in module.walk() if isinstance(op, AllocOp) and op.result not in read]
+    blocks = {parent for op in unread for use in op.result.uses if (parent := block_of(use.operation)) is not None}
+    computing = {
+        leaf for op in module.walk() if _computes(op) and block_of(op) not in blocks for leaf in leaves(op.location)
+    }
     assert computing <= surviving_leaves(schedule.module), f"{seed}: layers without arithmetic"
     for op in func.walk():
         if isinstance(op, BlockOp | LoadOp | StoreOp) or _computes(op):
