@@ -86,7 +86,8 @@ def _kind(read: te.ReadOp, stage: te.ComputeOp) -> OpPattern:
     shape = extents_of(as_tensor(read.tensor))
     # The only element of an axis is the one for any index.
     varied = [expr for expr, extent in zip(read.map.data.results, shape, strict=True) if not _is_at_only(expr, extent)]
-    axes = [stage.axes.index(read.indices[expr.position]) if isinstance(expr, AffineDimExpr) else -1 for expr in varied]
+    indices = [read.indices[expr.position] if isinstance(expr, AffineDimExpr) else None for expr in varied]
+    axes = [stage.axes.index(index) if index in stage.axes else -1 for index in indices]
     if -1 in axes or axes != sorted(set(axes)):
         return OpPattern.INJECTIVE
     return OpPattern.ELEMWISE if same_shape(shape, stage.shape) else OpPattern.BROADCAST

@@ -397,6 +397,16 @@ def test_patterns_and_fusion(name: str):
     assert len(exe.artifact.kernels) == count
 
 
+def test_patterns_of_axes_of_one_element_and_of_indices_that_are_data():
+    a, at = te.placeholder((1, 8), name="a"), te.placeholder((4,), "int32", name="at")
+    same = te.compute((1, 8), lambda i, j: a[0, j] * 2.0)
+    assert op_pattern(create_prim_func([a, same], "same")) is OpPattern.ELEMWISE
+    rows = te.compute((6, 8), lambda i, j: a[0, j])
+    assert op_pattern(create_prim_func([a, rows], "rows")) is OpPattern.BROADCAST
+    taken = te.compute((4,), lambda i: a[0, at[i]])
+    assert op_pattern(create_prim_func([a, at, taken], "taken")) is OpPattern.INJECTIVE
+
+
 def test_a_kernel_is_raised_once_for_how_it_fuses_and_for_its_code(monkeypatch: pytest.MonkeyPatch):
     kernels: list[PrimFuncOp] = []
 
