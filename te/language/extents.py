@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min, symbol
+from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min, substitute, symbol, symbols_of
 from ...dialects.sizes.kernel import at_least, is_derived, kernel_size, negative
 from ...dialects.sizes.terms import Atom, Polynomial
 from ...support.dtypes import BOOL, fail, is_float
@@ -93,7 +93,10 @@ class SymbolSizes(Mapping[str, SizeExpr]):
 
 def size_in(size: SizeExpr, sizes: Sizes) -> Size:
     """A size over names of a model, or one of the function's already, as one of the function's."""
-    return sizes.of(size) if isinstance(sizes, SymbolSizes) else size
+    if isinstance(sizes, SymbolSizes):
+        return sizes.of(size)
+    known = {name: sizes[name] for name in symbols_of(size) if name in sizes}
+    return substitute(size, {name: value for name, value in known.items() if not isinstance(value, float)})
 
 
 def size_expression(size: Size, variables: Mapping[str, Expr]) -> Expr:

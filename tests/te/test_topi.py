@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
+import whence
 from whence import te, topi
 from whence.kernels import build_schedule
 from whence.provenance.span import layer_location, layer_names
-from whence.support.errors import FrontendError, ScheduleError
+from whence.support.errors import FrontendError
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(0)
@@ -71,12 +73,37 @@ def test_they_can_be_scheduled():
     np.testing.assert_allclose(build_schedule(s, threads=1)(a), a @ a.T, rtol=1e-4, atol=1e-5)
 
 
+OPEN: dict[str, tuple[Callable[[Any, Any, Any], Any], Callable[[Array, Array], Array]]] = {
+    "relu of a sum": (lambda n, a, b: topi.nn.relu(topi.add(a, b)), lambda a, b: np.maximum(a + b, 0)),
+    "softmax": (lambda n, a, b: topi.nn.softmax(a), lambda a, b: np.exp(a) / np.exp(a).sum(-1, keepdims=True)),
+    "sum": (lambda n, a, b: topi.sum(b, axis=0), lambda a, b: b.sum(0)),
+    "products": (lambda n, a, b: topi.matmul(a, topi.transpose(b)), lambda a, b: a @ b.T),
+    "one behind the other": (lambda n, a, b: topi.concatenate([a, b], axis=0), lambda a, b: np.concatenate([a, b])),
+    "another axis": (lambda n, a, b: topi.expand_dims(a, 1), lambda a, b: a[:, None]),
+    "all in one axis": (lambda n, a, b: topi.reshape(a, (n * 8,)), lambda a, b: a.reshape(-1)),
+    "at most two rows": (lambda n, a, b: topi.strided_slice(a, [0, 2], [2, 8]), lambda a, b: a[:2, 2:8]),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_tensors_of_open_sizes(name: str):
+    make, meaning = OPEN[name]
+    n = te.size_var("n")
+    A, B = te.placeholder((n, 8), name="A"), te.placeholder((n, 8), name="B")
+    C = make(n, A, B)
+    assert A.shape == (n, 8)
+    function = whence.build(te.create_schedule(C.op), [A, B, C], threads=1)
+    for size in (1, 3, 16):
+        a, b = _random(size, 8), _random(size, 8)
+        found = np.zeros(meaning(a, b).shape, np.float32)
+        function(a, b, found)
+        np.testing.assert_allclose(found, meaning(a, b), rtol=1e-4, atol=1e-5)
+
+
 def test_what_is_wrong_is_said():
     A = te.placeholder((4, 8), name="A")
     with pytest.raises(FrontendError, match="expected a weight of 8 columns"):
         topi.nn.dense(A, te.placeholder((8, 4), name="B"))
-    with pytest.raises(ScheduleError, match="expected a tensor whose sizes are numbers"):
-        topi.nn.relu(te.placeholder((te.size_var("n"),), name="N"))
     with pytest.raises(AttributeError, match="'nonsense'"):
         _ = topi.nonsense
     assert {"add", "nn", "matmul"} <= set(dir(topi))

@@ -14,9 +14,10 @@ from onnx import TensorProto, helper, numpy_helper
 from whence.relax.frontend.onnx import from_onnx
 
 import whence
-from whence import IRModule, relax, te
+from whence import IRModule, relax, te, topi
 from whence.relax.frontend import nn
 from whence.script import ir as I
+from whence.script import relax as R
 from whence.script import tirx as T
 from whence.support.errors import PipelineError
 
@@ -139,6 +140,52 @@ def test_a_kernel_is_transformed_step_by_step() -> None:
     check(sch.mod)
     text = str(sch.mod["main"].script())
     assert text.index("'Y_init'") < text.index("'Y_update'") < text.index("'C'")
+
+
+@T.prim_func(s_tir=True)
+def tir_linear(x: T.handle, w: T.handle, b: T.handle, z: T.handle):
+    M = T.int64()
+    N = T.int64()
+    K = T.int64()
+    X = T.match_buffer(x, (M, K), "float32")
+    W = T.match_buffer(w, (N, K), "float32")
+    B = T.match_buffer(b, (N,), "float32")
+    Z = T.match_buffer(z, (M, N), "float32")
+    for i, j, k in T.grid(M, N, K):
+        with T.sblock("linear"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Z[vi, vj] = 0
+            Z[vi, vj] = Z[vi, vj] + X[vi, vk] * W[vj, vk]
+    for i, j in T.grid(M, N):
+        with T.sblock("add"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Z[vi, vj] = Z[vi, vj] + B[vj]
+
+
+@pytest.mark.parametrize("n", [6, T.int64()], ids=["numbers", "a size"])
+def test_a_function_is_emitted_with_kernels_of_three_kinds(n: Any) -> None:
+    def linear(x: Any, w: Any, b: Any, out: Any) -> None:
+        out.copyfrom(x.numpy() @ w.numpy().T + b.numpy())
+
+    whence.register_func("tours.linear", linear, override=True)
+    shapes = {"x": (n, 12), "w1": (8, 12), "b1": (8,), "w2": (5, 8), "b2": (5,)}
+    x, w1, b1, w2, b2 = params = [relax.Var(name, R.Tensor(shape, "float32")) for name, shape in shapes.items()]
+    bb = relax.BlockBuilder()
+    with bb.function("forward", params):
+        with bb.dataflow():
+            if n == 6:
+                lv = bb.emit(relax.call_dps_packed("tours.linear", [x, w1, b1], relax.TensorType((n, 8), "float32")))
+            else:
+                lv = bb.emit(relax.op.matmul(x, relax.op.permute_dims(w1)) + b1)
+            lv1 = bb.emit_te(topi.nn.relu, lv)
+            kernel = bb.add_func(tir_linear, "tir_linear")
+            gv = bb.emit(relax.call_tir(kernel, [lv1, w2, b2], out_sinfo=relax.TensorType((n, 5), "float32")))
+            bb.emit_output(gv)
+        bb.emit_func_output(gv)
+    a, v1, c1, v2, c2 = arrays = floats(6, 12), floats(8, 12), floats(8), floats(5, 8), floats(5)
+    found = relax.VirtualMachine(relax.build(bb.get()))["forward"](*arrays)
+    np.testing.assert_allclose(found, np.maximum(a @ v1.T + c1, 0) @ v2.T + c2, rtol=1e-4, atol=1e-5)
 
 
 class Mlp(nn.Module):

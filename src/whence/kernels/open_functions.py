@@ -140,7 +140,7 @@ class OpenFunction(Function):
         for position, (parameter, array) in enumerate(zip(parameters, arrays, strict=True)):
             if isinstance(parameter, TeTensor):
                 # Arithmetic of sizes; what it needs and no array says is missed when the kernel is made.
-                known = all(not isinstance(extent, Expr) or isinstance(extent, Var) for extent in parameter.shape)
+                known = all(isinstance(extent, int | Var) for extent in parameter.shape)
                 shape = parameter.shape if known else tuple(extent_number(e, sizes) for e in parameter.shape)
                 numbers = [sizes[e.name] if isinstance(e, Var) else e for e in shape]
                 if numbers != list(array.shape):

@@ -1,5 +1,8 @@
 from whence.relax.op import prim_value as PrimValue
 from whence.relay.builders import const as const
+from whence.relay.kernel_calls import call_dps_packed as call_dps_packed
+from whence.relay.kernel_calls import call_tir as call_tir
+from whence.relay.kernel_calls import call_tir_inplace as call_tir_inplace
 from whence.script.reading import from_source as from_source
 from whence.syntax.relax.rows import Shape as ShapeExpr
 from whence.syntax.relay.expr import Call as Call

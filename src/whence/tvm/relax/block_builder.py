@@ -137,10 +137,12 @@ class BlockBuilder:
         return var
 
     def emit_output(self, output: Any, name_hint: str = "") -> Var:
-        """Return a variable that is known behind the dataflow block."""
+        """Return a variable that is known behind the dataflow block, as one of the block is that `output` is."""
         state = self._state("emit_output")
         if state.block is None:
             raise FrontendError("emit_output: expected a dataflow block around it, got none")
+        if isinstance(output, Var):
+            state.block.discard(output)
         return self._bound(state, output, name_hint or "gv")
 
     def emit_func_output(self, output: Any, params: Var | Tuple | Sequence[Var] | None = None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+from whence.dialects.sizes import Size, SizeExpr
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.kernel_calls import CALLS
 from whence.relay.picking import PICKING
@@ -163,10 +164,11 @@ def broadcast_to(data: Expr, shape: Any) -> Expr:
     return builder("broadcast_to")(data, shape=_extents(shape))
 
 
-def _extents(shape: Any) -> list[int]:
-    if isinstance(shape, int):
+def _extents(shape: Any) -> list[Size]:
+    if isinstance(shape, int | SizeExpr):
         return [shape]
-    return [int(_number(e, "shape")) for e in (shape.data.tolist() if isinstance(shape, Constant) else shape)]
+    extents = shape.data.tolist() if isinstance(shape, Constant) else shape
+    return [e if isinstance(e, SizeExpr) else int(_number(e, "shape")) for e in extents]
 
 
 def strided_slice(

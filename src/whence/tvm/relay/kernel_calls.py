@@ -18,15 +18,18 @@ from whence.syntax.relay.expr import Call, Expr, GlobalVar, Op, Tuple
 from whence.syntax.relay.type_view import TypeView, plain, tensor_type
 
 
-def call_tir(gvar: GlobalVar | str, args: Any, out_ty: Any = None, tir_vars: Sequence[Any] = ()) -> Expr | TupleWrapper:
+def call_tir(
+    gvar: GlobalVar | str, args: Any, out_ty: Any = None, tir_vars: Sequence[Any] = (), *, out_sinfo: Any = None
+) -> Expr | TupleWrapper:
     """Return the result of a kernel, whose arguments are `args` in order, then the result.
 
     gvar: the name of the kernel in the module. args: an expression, or several in a list or a tuple. out_ty: the type
     of the result, `relay.TensorType((4, 8))`, or a list with an entry for each result of the kernel, None for the type
     that the kernel says. Type inference refuses a type that contradicts the kernel.
     tir_vars: numbers or sizes for the kernel's sizes that no argument tells, in order.
+    out_sinfo: another name of out_ty.
     """
-    return _called("call_tir", gvar, args, out_ty, {"tir_vars": tir_vars})
+    return _called("call_tir", gvar, args, out_sinfo if out_ty is None else out_ty, {"tir_vars": tir_vars})
 
 
 def call_tir_inplace(

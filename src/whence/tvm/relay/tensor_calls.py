@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects.builtin import LocationAttr
 
 from whence.dialects.relay.core import FuncOp
+from whence.dialects.sizes.types import extents_of
 from whence.lowering.relay_to_te.lower import lower_ops
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 from whence.relay.builders import as_expr
-from whence.support.dtypes import fail
 from whence.syntax.relay.elaborate import elaborate
 from whence.syntax.relay.expr import Function, Program, Var
-from whence.syntax.relay.type_view import tensor_type
+from whence.syntax.relay.type_view import SPELLINGS, tensor_type
 from whence.te import Tensor
 
 
@@ -29,16 +30,28 @@ def lowered(location: LocationAttr, build: Callable[..., Any], args: Sequence[An
     run_passes(module, [SimplifyInferencePass()])
     main = module.body.block.first_op
     assert isinstance(main, FuncOp)
-    results = lower_ops(main, dict(zip(main.block.args, variables, strict=True)), ours=True)
+    with _in_sizes(variables):
+        results = lower_ops(main, dict(zip(main.block.args, variables, strict=True)), ours=True)
     return results[0] if len(results) == 1 else results
+
+
+@contextmanager
+def _in_sizes(tensors: Iterable[Tensor]) -> Generator[None]:
+    """A scope in which extents of tensors are sizes, with which operators compute, in place of variables."""
+    shapes = {tensor: tensor.shape for tensor in tensors}
+    try:
+        for tensor, shape in shapes.items():
+            tensor.shape = extents_of(tensor_type(shape, tensor.dtype))
+        yield
+    finally:
+        for tensor, shape in shapes.items():
+            tensor.shape = shape
 
 
 def _over(value: Any, variables: dict[Tensor, Var]) -> Any:
     """Return `value` with a relay variable for each te tensor."""
     match value:
         case Tensor():
-            if not all(isinstance(extent, int) for extent in value.shape):
-                fail(f"topi: expected a tensor whose sizes are numbers, got {value}")
             if value not in variables:
                 variables[value] = Var(value.name, tensor_type(value.shape, value.dtype))
             return variables[value]
@@ -48,4 +61,4 @@ def _over(value: Any, variables: dict[Tensor, Var]) -> Any:
         case dict():
             return {key: _over(item, variables) for key, item in cast("dict[str, Any]", value).items()}
         case _:
-            return value
+            return next((size for read in SPELLINGS if (size := read(value)) is not None), value)
