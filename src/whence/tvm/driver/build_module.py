@@ -124,13 +124,14 @@ def SchedulePostProcToPrimFunc(
 
 @door()
 def create_prim_func(
-    ops: Sequence[Tensor], index_dtype_override: str | None = None, *, name: str = "main", blocks: bool = False
+    ops: Sequence[Tensor], index_dtype_override: str | None = None, *, name: str = "main", blocks: bool = True
 ) -> PrimFunc:
     """Return the unscheduled loops of te tensors, of which the placeholders are arguments, the others results.
 
     index_dtype_override: int64 or int32. Both give the same function, whose loops and indices have 64 bits (type
     `index`) and are shown as int32; a value that a compute makes of its axes is of int32, as without it.
-    blocks: each tensor is a block over its axes, as in TVM. Raises ScheduleError for another dtype.
+    blocks: each tensor is a block over its axes, as in TVM; else there are loops alone. Raises ScheduleError for another
+    dtype.
     """
     if index_dtype_override not in (None, "int32", "int64"):
         raise ScheduleError(f"create_prim_func: expected indices of int32 or int64, got {index_dtype_override}")
