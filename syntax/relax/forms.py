@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -351,7 +351,7 @@ def _written_pool(call_: Call) -> Values | None:
     attrs = completed(cast(Op, call_.op).name, call_.attrs)
     if attrs["ceil_mode"] and _ends(call_):
         return None
-    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in attrs.items()}
+    plain = {key: list(cast("Sequence[Any]", v)) if isinstance(v, tuple) else v for key, v in attrs.items()}
     return {"data": call_.args[0], **plain, "out_layout": attrs["out_layout"] or None}
 
 

@@ -108,7 +108,7 @@ def test_the_command_line_takes_such_files(tmp_path: Path, said: Any):
         "fused_exp",
         "not compiled",
     ]
-    np.savez(inputs := tmp_path / "x.npz", **BRANCH_CALL)
+    np.savez(inputs := tmp_path / "x.npz", allow_pickle=False, **BRANCH_CALL)
     out = said("run", path, "-i", inputs, "-o", tmp_path / "y.npz")
     assert "3 layers; the call decides: 1 stretch, 1 kernel call" in out
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], exe.run(BRANCH_CALL)["y"])

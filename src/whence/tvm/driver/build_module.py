@@ -130,8 +130,8 @@ def create_prim_func(
 
     index_dtype_override: int64 or int32. Both give the same function, whose loops and indices have 64 bits (type
     `index`) and are shown as int32; a value that a compute makes of its axes is of int32, as without it.
-    blocks: each tensor is a block over its axes, as in TVM; else there are loops alone. Raises ScheduleError for another
-    dtype.
+    blocks: each tensor is a block over its axes, as in TVM; else there are loops alone. Raises ScheduleError for
+    another dtype.
     """
     if index_dtype_override not in (None, "int32", "int64"):
         raise ScheduleError(f"create_prim_func: expected indices of int32 or int64, got {index_dtype_override}")

@@ -102,7 +102,7 @@ class Schedule(BlockSchedule):
             ops = [one for one in walk(func) if isinstance(one, ForOp | BlockOp)]
             stmts = [stmt for stmt in in_order(body) if isinstance(stmt, For | Block)]
             views[func] = {func: Block([], None, None, ROOT, body), **dict(zip(ops, stmts, strict=True))}
-        return views[func]
+        return cast("dict[Operation, For | Block]", views[func])
 
     def show(self, version: str = "0.27") -> None:
         """Print the kernels as TVMScript."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from whence.executables.by_function import FunctionExecutables
 from whence.executables.executable import Executable as Compiled
@@ -69,7 +69,7 @@ class VirtualMachine:
 
     def _machine(self, name: str) -> vm.VirtualMachine:
         if name not in self._machines:
-            self._machines[name] = vm.VirtualMachine(self._program(name))
+            self._machines[name] = vm.VirtualMachine(cast(Any, self._program(name)))
         return self._machines[name]
 
     def _program(self, name: str) -> vm.VMExecutable | Compiled | LoadedModule:

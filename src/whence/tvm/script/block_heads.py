@@ -155,9 +155,9 @@ class Blocks(Statements):
             self.source.refuse(call, 'expected T.axis.remap("SR", [i, j])')
         listing = args[1].elts if isinstance(args[1], ast.List | ast.Tuple) else [ast.Starred(args[1], ast.Load())]
         letters, values = self.text(args[0], "letters"), self.spread(listing)
-        is_list = isinstance(target, ast.Name) and len(values) > 1
-        if is_list:
-            names = [ast.copy_location(ast.Name(f"{target.id}_{number}"), target) for number in range(len(values))]
+        together = target if isinstance(target, ast.Name) and len(values) > 1 else None
+        if together is not None:
+            names = [ast.copy_location(ast.Name(f"{together.id}_{number}"), target) for number in range(len(values))]
         if not len(letters) == len(values) == len(names):
             self.source.refuse(
                 call,
@@ -173,8 +173,8 @@ class Blocks(Statements):
                     node, f"expected a variable of a loop, got {value}; T.axis.spatial takes other values"
                 )
             self._variable(name, AXES[LETTERS[letter]], loop, value, head)
-        if is_list:
-            self.names[target.id] = [variable.var for variable in head.variables[-len(values) :]]
+        if together is not None:
+            self.names[together.id] = [variable.var for variable in head.variables[-len(values) :]]
 
     def _variable(self, name: ast.Name, iter_type: int, dom: Range, value: Expr, head: _Head) -> None:
         wide = value.dtype == "int64"

@@ -264,7 +264,8 @@ class Expressions(Names):
     def _index(self, node: ast.expr) -> list[Any]:
         if not isinstance(node, ast.Slice):
             value = self.value(node)
-            return [self.whole(part, node) for part in (value if isinstance(value, list) else [value])]
+            parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+            return [self.whole(part, node) for part in parts]
         ends = (node.lower, node.upper, node.step)
         start, stop, step = (None if end is None else self.whole(self.value(end), end) for end in ends)
         if step is None or (isinstance(step, Const) and step.value == 1):

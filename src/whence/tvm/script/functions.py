@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from whence.relay.module import IRModule
 from whence.script import relax_functions
@@ -129,7 +129,7 @@ class _Functions(Blocks):
                     self.source.record(stmt.lineno, stmt.col_offset + 1, "expected functions in a module")
         program = self._relax(relax, node.name, head, dict(functions))
         self.source.check()
-        return IRModule({**program.kernels, **program.functions})
+        return IRModule({**cast("Mapping[str, PrimFunc]", program.kernels), **program.functions})
 
     def function(self, node: ast.FunctionDef) -> PrimFunc:
         """A function of buffers and whole numbers."""

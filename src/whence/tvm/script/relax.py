@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from whence.script.reading import prim_func
 from whence.script.words import Word
@@ -40,13 +40,14 @@ class _Type(Word):
 
 def _tensor(shape: Any = None, dtype: str | None = None, ndim: int = -1) -> TensorType:
     """Return the type of a tensor; raises FrontendError where the text of a function alone says it."""
-    if isinstance(shape, str) or (isinstance(shape, list | tuple) and any(isinstance(e, str | Word) for e in shape)):
+    extents = cast("Sequence[Any]", shape) if isinstance(shape, list | tuple) else ()
+    if isinstance(shape, str) or any(isinstance(extent, str | Word) for extent in extents):
         raise FrontendError("R.Tensor: expected extents that are numbers or variables, got texts")
-    return TensorType(shape, dtype or "float32", ndim=ndim)
+    return TensorType(cast(Any, shape), dtype or "float32", ndim=ndim)
 
 
 def _tuple(*fields: Any) -> TupleType:
-    items = fields[0] if len(fields) == 1 and isinstance(fields[0], list) else fields
+    items = cast("Sequence[Any]", fields[0] if len(fields) == 1 and isinstance(fields[0], list) else fields)
     if not all(isinstance(item, TypeView) for item in items):
         raise FrontendError("R.Tuple: expected types, got words")
     return TupleType(items)

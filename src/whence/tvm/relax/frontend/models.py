@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def from_stablehlo(stablehlo_module: Any, input_info: Sequence[tuple[Sequence[in
 @door()
 def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[NDArray]]]:
     """Return a module without the values of its parameters, and these: the arrays of each function in order."""
-    values = mod.get_attr(_PARAMS) or {}
+    values = cast("Mapping[str, Sequence[NDArray]]", mod.get_attr(_PARAMS) or {})
     return mod.without_attr(_PARAMS), {name: list(arrays) for name, arrays in values.items()}
 
 

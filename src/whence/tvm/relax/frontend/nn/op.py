@@ -451,7 +451,7 @@ def interpolate(
         got = "none" if size is None else "both"
         raise FrontendError(expectation("nn.op.interpolate", "size or scale_factor", got))
     if size is None:
-        factors = list(scale_factor) if isinstance(scale_factor, list | tuple) else [scale_factor] * 2
+        factors: list[Any] = list(scale_factor) if isinstance(scale_factor, list | tuple) else [scale_factor] * 2  # pyright: ignore[reportUnknownArgumentType]
         extents = [extent for extent, axis in zip(x.shape, data_layout, strict=True) if axis not in "NC"]
         size = [int(extent * factor) for extent, factor in zip(extents, factors, strict=True)]
     shape = as_shape([size] * 2 if isinstance(size, int) else size)
@@ -471,7 +471,7 @@ _ABSENT = {
     ),
 }
 _HOMES = (__name__, kernels.__name__)
-__all__ = [
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     name
     for name, value in list(globals().items())
     if getattr(value, "__module__", "") in _HOMES and not name.startswith("_")
