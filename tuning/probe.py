@@ -28,6 +28,8 @@ from .tasks import specs_of
 _FLOAT = 4
 _WIDE = 128
 """Floats of the rows that are summed up: eight vectors of 512 bits, each a sum of its own."""
+_MOST = 1 << 28
+"""Bytes that are read as from memory: a cache of more is that of a whole host, of which a guest has a part."""
 _SMALL = 1 << 15
 """Floats of what is nearly nothing but the start of a loop that threads share."""
 _PRODUCT = (64, 256, 64)
@@ -65,7 +67,7 @@ def probe(pool: Pool, target: Target, threads: int, machine: Facts) -> Rates:
     hardware = target.hardware
     common = Rates.of(hardware, threads)
     # Well within a cache, or well beyond the one before it.
-    sizes = [hardware.l2 / 2, hardware.l2 * 4, hardware.l3 * 2]
+    sizes = [hardware.l2 / 2, hardware.l2 * 4, min(hardware.l3 * 2, _MOST)]
     texts = [_product(_PRODUCT[2]), *map(_sum, sizes), _relu(_SMALL), _sum(sizes[-1]), _relu(_SMALL)]
     counts = [1] * 5 + [threads] * 2
     jobs = [_job(text, target, count, machine) for text, count in zip(texts, counts, strict=True)]
@@ -107,7 +109,7 @@ def _job(text: str, target: Target, threads: int, machine: Facts) -> Job:
     draft = draft_kernel(func, target, code_key(target, printed(func)))
     code = Code(draft.symbol, compile_text(draft.llvm, target).object, draft.workspace)
     rng = np.random.default_rng(0)
-    inputs = tuple(rng.standard_normal(shape).astype(dtype) for shape, dtype in specs_of(func.block.args))
+    inputs = tuple(rng.standard_normal(shape, np.float32).astype(dtype) for shape, dtype in specs_of(func.block.args))
     ((shape, dtype),) = specs_of(func.return_op.values)
     output = TensorSpec("", shape, dtype)
     return Job(

@@ -224,7 +224,8 @@ def test_a_model_that_the_call_decides(whence: Tool, tmp_path: Path):
     # Questions are about a call with the inputs that a model gets when none are given: c is False.
     assert "choice/down" in whence("where", path, "--layer", "choice/down").out
     assert "choice/down" in whence("why", path, "--kernel", "fused_abs").out
-    assert "got 'choice/up'" in whence("where", path, "--layer", "choice/up").err
+    assert "not compiled, as no call came to it" in whence("where", path, "--layer", "choice/up").out
+    assert "got 'choice/left'" in whence("where", path, "--layer", "choice/left").err
 
 
 def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):

@@ -31,9 +31,14 @@ def model(nodes: Sequence[NodeProto], shape: Sequence[int | str] = (3,), output:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
 
 
-def test_a_function_without_main_is_refused():
-    module = relay.fromtext('#[version = "0.0.5"]\ndef @f() { 1f }')
-    with pytest.raises(FrontendError, match=r"expected a function @main, got none \(from_string:2:1\)"):
+def test_a_module_without_main_has_a_program_for_each_function():
+    programs: Any = whence.compile(relay.fromtext('#[version = "0.0.5"]\ndef @f() { 1f }\ndef @g() { 2f }'))
+    assert programs.names == ["f", "g"]
+    assert programs.function("g")() == 2
+    with pytest.raises(PipelineError, match="expected a function among f, g, got main"):
+        programs.function("main")
+    module = relay.fromtext('#[version = "0.0.5"]\ntype Box { Box(int32) }')
+    with pytest.raises(FrontendError, match="expected a function @main, got none"):
         whence.compile(module)
 
 

@@ -5,24 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from inspect import signature as signature_of
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from whence.dialects.tir import PrimFuncOp
-from whence.executables.by_function import FunctionExecutables
 from whence.executables.choice import Specialize, Tier, check_tier
 from whence.executables.executable import Executable
-from whence.kernels.building import compiled_kernels
 from whence.lowering.external.registry import split_target
 from whence.lowering.kernel.tuned import TUNED, Tuned
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import precision_of
-from whence.passes.relay.analysis.traversal import functions_of
-from whence.passes.transform.passes import HoldsModule
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
 from whence.reading.models import Source, model_path
@@ -117,8 +110,12 @@ def compile(
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     options = {name: value for name, value in locals().items() if name != "source"}
-    if isinstance(source, ModuleOp | HoldsModule) and (found := _without_main(source, options)) is not None:
-        return found
+    if not isinstance(source, str | PathLike | bytes):
+        # A model of a file does without all this.
+        from whence.compiler.without_main import without_main
+
+        if (found := without_main(source, options, compile)) is not None:
+            return found
     if opt_level not in range(5):
         raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
     if input_shapes is not None and shapes is not None:
@@ -189,25 +186,6 @@ def compile(
         return compiled()
     options = (opt_level, layouts, precision, start, wanted, tier, signature)
     return _whole(source, machine, options, threads, compiled)
-
-
-def _without_main(source: ModuleOp | HoldsModule, options: Mapping[str, Any]) -> Any:
-    """Return the programs of a module's functions, or its kernels; None for a module with `@main`."""
-    module = source.module if isinstance(source, HoldsModule) else source
-    functions = functions_of(module)
-    if "main" in functions:
-        return None
-    if functions:
-        return FunctionExecutables(source, lambda held: compile(held, **options))
-    kernels = [op for op in module.ops if isinstance(op, PrimFuncOp)]
-    if not kernels:
-        return None
-    own = {name: options[name] for name in ("target", "threads", "tuned")}
-    parameters = signature_of(compile).parameters
-    for name in options.keys() - own.keys():
-        if options[name] != parameters[name].default:
-            raise PipelineError(f"compile: expected no {name} for a module of kernels alone, got {options[name]!r}")
-    return compiled_kernels(kernels, **own)
 
 
 def _whole(

@@ -21,7 +21,7 @@ def sizes(func: PrimFuncOp) -> list[str]:
 
 def test_random_kernels_keep_their_bits() -> None:
     compacted = 0
-    for seed in range(40):
+    for seed in range(60):
         func, arrays = sample(seed, NAMES, 6)
         small = func.clone()
         compact_buffers.run(small)
