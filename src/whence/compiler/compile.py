@@ -110,11 +110,12 @@ def compile(
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     options = {name: value for name, value in locals().items() if name != "source"}
-    if not isinstance(source, str | PathLike | bytes):
+    model: Any = source
+    if not isinstance(model, str | PathLike | bytes):
         # A model of a file does without all this.
         from whence.compiler.without_main import without_main
 
-        if (found := without_main(source, options, compile)) is not None:
+        if (found := without_main(model, options, compile)) is not None:
             return found
     if opt_level not in range(5):
         raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
