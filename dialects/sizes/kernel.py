@@ -37,6 +37,11 @@ _KINDS = {"floordiv": AffineBinaryOpKind.FloorDiv, "mod": AffineBinaryOpKind.Mod
 
 
 @lru_cache(maxsize=64)
+def is_kernel_size(name: str) -> bool:
+    """Return whether a name is that of a size of a kernel, `s0`, `s1`, .."""
+    return name.startswith("s") and name[1:].isdigit()
+
+
 def kernel_size(number: int) -> SizeExpr:
     """The size that is argument `number` among the sizes of a kernel."""
     return symbol(f"s{number}")
@@ -44,7 +49,7 @@ def kernel_size(number: int) -> SizeExpr:
 
 def number_of(name: str) -> int:
     """Return the number of a kernel's size by its name. Raises VerifyException for a name that no size has."""
-    if not name.startswith("s") or not name[1:].isdigit():
+    if not is_kernel_size(name):
         raise VerifyException(f"expected a size of a kernel, s0, s1, .., got {name}")
     return int(name[1:])
 

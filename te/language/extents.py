@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min, substitute, symbol, symbols_of
-from ...dialects.sizes.kernel import at_least, is_derived, kernel_size, negative
+from ...dialects.sizes.kernel import at_least, is_derived, is_kernel_size, kernel_size, negative
 from ...dialects.sizes.terms import Atom, Polynomial
 from ...support.dtypes import BOOL, fail, is_float
 from ...syntax.relay.type_view import SPELLINGS
@@ -95,7 +95,7 @@ def size_in(size: SizeExpr, sizes: Sizes) -> Size:
     """A size over names of a model, or one of the function's already, as one of the function's."""
     if isinstance(sizes, SymbolSizes):
         return sizes.of(size)
-    known = {name: sizes[name] for name in symbols_of(size) if name in sizes}
+    known = {name: sizes[name] for name in symbols_of(size) if not is_kernel_size(name) and name in sizes}
     return substitute(size, {name: value for name, value in known.items() if not isinstance(value, float)})
 
 

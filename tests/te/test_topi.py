@@ -13,7 +13,7 @@ import whence
 from whence import te, topi
 from whence.kernels import build_schedule
 from whence.provenance.span import layer_location, layer_names
-from whence.support.errors import FrontendError
+from whence.support.errors import FrontendError, ScheduleError
 
 Array = np.ndarray[Any, Any]
 _RANDOM = np.random.default_rng(0)
@@ -104,6 +104,8 @@ def test_what_is_wrong_is_said():
     A = te.placeholder((4, 8), name="A")
     with pytest.raises(FrontendError, match="expected a weight of 8 columns"):
         topi.nn.dense(A, te.placeholder((8, 4), name="B"))
+    with pytest.raises(ScheduleError, match="expected another name of a size than s1, which sizes of kernels have"):
+        topi.nn.relu(te.placeholder((te.size_var("s1"),), name="N"))
     with pytest.raises(AttributeError, match="'nonsense'"):
         _ = topi.nonsense
     assert {"add", "nn", "matmul"} <= set(dir(topi))

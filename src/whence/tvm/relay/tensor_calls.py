@@ -9,15 +9,18 @@ from typing import Any, cast
 from xdsl.dialects.builtin import LocationAttr
 
 from whence.dialects.relay.core import FuncOp
+from whence.dialects.sizes.kernel import is_kernel_size
 from whence.dialects.sizes.types import extents_of
 from whence.lowering.relay_to_te.lower import lower_ops
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 from whence.relay.builders import as_expr
+from whence.support.dtypes import fail
 from whence.syntax.relay.elaborate import elaborate
 from whence.syntax.relay.expr import Function, Program, Var
 from whence.syntax.relay.type_view import SPELLINGS, tensor_type
 from whence.te import Tensor
+from whence.te.language.expr import Var as TeVar
 
 
 def lowered(location: LocationAttr, build: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -52,6 +55,9 @@ def _over(value: Any, variables: dict[Tensor, Var]) -> Any:
     """Return `value` with a relay variable for each te tensor."""
     match value:
         case Tensor():
+            taken = [size for size in value.shape if isinstance(size, TeVar) and is_kernel_size(size.name)]
+            if taken:
+                fail(f"topi: expected another name of a size than {taken[0].name}, which sizes of kernels have")
             if value not in variables:
                 variables[value] = Var(value.name, tensor_type(value.shape, value.dtype))
             return variables[value]
