@@ -54,6 +54,10 @@ def decompose_reduction(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
         elif used - skipped:
             refuse(name, "expected conditions on either kind of loops, got one on both", block)
     check_starts_first(name, block, around)
+    # Loops of one pass are not in what is resolved, and still in indices.
+    kinds = zip(block.kinds, block.map.data.results, strict=True)
+    named = [*kept, *(expr for kind, expr in kinds if kind.data != "reduce")]
+    spatial |= {block.indices[dim] for expr in named for dim in expr.used_dims()}
     copies = [each for each in inner if each.var in spatial and each.var not in reduced]
     loops = ordered_loops([(f"{name_of(each)}_init", known(each.trip_count)) for each in copies])
     for made, old in zip(loops, copies, strict=True):

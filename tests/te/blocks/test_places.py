@@ -141,6 +141,15 @@ def test_the_start_of_a_sum_is_a_block_of_its_own():
     check_values("MM", other)
 
 
+def test_a_start_has_loops_of_one_pass_of_its_own():
+    s = scheduled("MM")
+    _, j, _ = s.get_loops("C")
+    _, one = s.split(j, [None, 1])
+    s.decompose_reduction("C", one)
+    assert "tir.for %j.1_init in 1" in outline(s)
+    check_values("MM", s)
+
+
 REFUSED: list[tuple[str, str, Callable[[BlockSchedule], object], str]] = [
     ("inline a sum", "MM", lambda s: s.compute_inline("C"), "stores each element once, got a reduction"),
     ("inline an output", "MM", lambda s: s.compute_inline("E"), "expected an intermediate buffer, got E"),
