@@ -39,4 +39,4 @@ def without_main(source: object, options: Mapping[str, Any], compile: Callable[.
     for name in options.keys() - set(_OF_KERNELS):
         if options[name] != parameters[name].default:
             raise PipelineError(f"compile: expected no {name} for a module of kernels alone, got {options[name]!r}")
-    return compiled_kernels(kernels, **{name: options[name] for name in _OF_KERNELS})
+    return compiled_kernels([(op, options["target"]) for op in kernels], options["threads"], options["tuned"])

@@ -3,6 +3,7 @@
 from whence.kernels.building import build as build
 from whence.kernels.building import build_prim_func as build_prim_func
 from whence.kernels.building import build_schedule as build_schedule
+from whence.kernels.building import compiled_kernels as compiled_kernels
 from whence.kernels.building import create_prim_func as create_prim_func
 from whence.kernels.building import lower as lower
 from whence.kernels.explanation import Explanation as Explanation

@@ -223,13 +223,14 @@ def build(
 
 
 def compiled_kernels(
-    kernels: Iterable[PrimFuncOp],
-    target: str | Target = "native",
+    kernels: Iterable[tuple[PrimFuncOp, str | Target]],
     threads: int | None = None,
     tuned: str | PathLike[str] | Tuned | None = None,
 ) -> Function | FunctionTable:
-    """Compile kernels, as `build` does: one gives its function, several a module of functions by name."""
-    functions = {func.sym_name.data: build(func, target=target, threads=threads, tuned=tuned) for func in kernels}
+    """Compile kernels for their targets, as `build` does: one gives its function, several functions by name."""
+    functions = {
+        func.sym_name.data: build(func, target=target, threads=threads, tuned=tuned) for func, target in kernels
+    }
     return FunctionTable(functions) if len(functions) > 1 else next(iter(functions.values()))
 
 

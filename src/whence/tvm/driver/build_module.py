@@ -188,14 +188,10 @@ def build(
     if args is not None:
         raise PipelineError("build: expected no args beside a module, whose functions have their own")
     records = records_of(tuned, Target.native(), "build")
-    functions = {
-        func.sym_name.data: kernels.build(func, target=machine, threads=threads, tuned=records)
-        for machine, module in inputs.items()
-        for func in prim_funcs(module.module)
-    }
-    if not functions:
+    found = [(func, machine) for machine, module in inputs.items() for func in prim_funcs(module.module)]
+    if not found:
         raise PipelineError("build: expected a module with kernels, got none; relay.build compiles functions of relay")
-    return FunctionTable(functions) if len(functions) > 1 else next(iter(functions.values()))
+    return kernels.compiled_kernels(found, threads, records)
 
 
 def build_for(
